@@ -1,0 +1,22 @@
+"""VariGrad: TensorFlow.js's training system in Python."""
+
+from __future__ import annotations
+
+from varigrad import backends as backends
+from varigrad import gradients as gradients
+from varigrad import tape as tape
+from varigrad import testing as testing
+from varigrad.autodiff import *
+from varigrad.backends import numpy as _numpy_backend  # registers its kernels
+from varigrad.engine import *
+from varigrad.errors import *
+from varigrad.ops import methods as _methods
+from varigrad.ops.arithmetic import *
+from varigrad.ops.creation import *
+from varigrad.ops.reduction import *
+from varigrad.scopes import *
+from varigrad.tensor import Tensor as Tensor
+from varigrad.tensor import TensorBuffer as TensorBuffer
+from varigrad.tensor import Variable as Variable
+
+__version__ = "0.1.0"

@@ -1,0 +1,333 @@
+"""Gradients of functions: `grad`, `grads`, `value_and_grad(s)`, `variable_grads`, `custom_grad`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from varigrad.containers import tensors_in
+from varigrad.engine import make_tensor, run_kernel
+from varigrad.errors import GradientError
+from varigrad.observe import OBSERVERS, observing
+from varigrad.ops.arguments import convert
+from varigrad.tape import Tape
+from varigrad.tensor import Tensor, Variable, format_shape, registered_variables
+
+__all__ = [
+    "CustomGradient",
+    "ValueAndGrad",
+    "ValueAndGrads",
+    "VariableGrads",
+    "custom_grad",
+    "grad",
+    "grads",
+    "value_and_grad",
+    "value_and_grads",
+    "variable_grads",
+]
+
+
+class ValueAndGrad(NamedTuple):
+    """A function's value and its gradient."""
+
+    value: Tensor
+    grad: Tensor
+
+
+class ValueAndGrads(NamedTuple):
+    """A function's value and its gradient for each argument."""
+
+    value: Tensor
+    grads: list[Tensor]
+
+
+class CustomGradient(NamedTuple):
+    """What a function given to `vg.custom_grad` returns."""
+
+    value: Tensor
+    grad_func: Callable[..., Any]
+
+
+class VariableGrads(NamedTuple):
+    """A function's value and its gradient for each variable, by the variable's name."""
+
+    value: Tensor
+    grads: dict[str, Tensor]
+
+
+class _VariableGradsWithParts(VariableGrads):
+    """`VariableGrads` that unpacks into two and has `parts`: the scalars as `f` returned them."""
+
+    parts: Any = None
+
+
+def grad(f: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
+    """The function `g(x, dy=None)` that gives the gradient of `f` with respect to `x`, of x's shape.
+
+    Without `dy`, the sum of the outputs of `f` is differentiated; `dy`, of the output's shape, weights them. The result
+    can be differentiated again. Mirrors `tf.grad`.
+
+    Raises:
+        GradientError: `f` does not depend on `x`.
+
+    >>> import varigrad as vg
+    >>> vg.grad(lambda x: x.square())(vg.tensor([1, 2])).tolist()
+    [2.0, 4.0]
+    >>> vg.grad(vg.grad(lambda x: x**3))(vg.scalar(2.0)).item()
+    12.0
+    """
+
+    def gradient(x: Any, dy: Any = None) -> Tensor:
+        return _differentiate("grad", f, [x], dy).grads[0]
+
+    return gradient
+
+
+def grads(f: Callable[..., Tensor]) -> Callable[..., list[Tensor]]:
+    """The function `g(args, dy=None)` that gives the gradient of `f(*args)` for each argument. Mirrors `tf.grads`.
+
+    >>> import varigrad as vg
+    >>> [g.item() for g in vg.grads(lambda a, b: a * b)([vg.scalar(2.0), vg.scalar(3.0)])]
+    [3.0, 2.0]
+    """
+
+    def gradients(args: Sequence[Any], dy: Any = None) -> list[Tensor]:
+        return _differentiate("grads", f, args, dy).grads
+
+    return gradients
+
+
+def value_and_grad(f: Callable[[Any], Tensor]) -> Callable[..., ValueAndGrad]:
+    """Like `vg.grad`, giving `(value, grad)`. Mirrors `tf.valueAndGrad`.
+
+    >>> import varigrad as vg
+    >>> value, grad = vg.value_and_grad(lambda x: x * x)(vg.scalar(3.0))
+    >>> value.item(), grad.item()
+    (9.0, 6.0)
+    """
+
+    def value_and_gradient(x: Any, dy: Any = None) -> ValueAndGrad:
+        value, gradients = _differentiate("value_and_grad", f, [x], dy)
+        return ValueAndGrad(value, gradients[0])
+
+    return value_and_gradient
+
+
+def value_and_grads(f: Callable[..., Tensor]) -> Callable[..., ValueAndGrads]:
+    """Like `vg.grads`, giving `(value, grads)`. Mirrors `tf.valueAndGrads`.
+
+    >>> import varigrad as vg
+    >>> value, grads = vg.value_and_grads(lambda a, b: a * b)([vg.scalar(2.0), vg.scalar(3.0)])
+    >>> value.item(), [g.item() for g in grads]
+    (6.0, [3.0, 2.0])
+    """
+
+    def value_and_gradients(args: Sequence[Any], dy: Any = None) -> ValueAndGrads:
+        return _differentiate("value_and_grads", f, args, dy)
+
+    return value_and_gradients
+
+
+def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: Any) -> ValueAndGrads:
+    if isinstance(args, Tensor) or not isinstance(args, (list, tuple)):
+        raise TypeError(f"{op}: takes the arguments of f as a list, got {type(args).__name__}")
+    # Fresh tensors stand for the arguments, so that an outer gradient of the same tensor keeps its own account.
+    sources = [run_kernel("Identity", (convert(x, op, f"args[{i}]"),)) for i, x in enumerate(args)]
+    tape = Tape(sources)
+    with observing(tape):
+        value = f(*sources)
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{op}: f must return a tensor, got {type(value).__name__}")
+    if dy is None:
+        seed = _ones_like(value)
+    else:
+        seed = convert(dy, op, "dy")
+        if seed.shape != value.shape:
+            raise ValueError(
+                f"{op}: dy has shape {format_shape(seed.shape)} but f returned {format_shape(value.shape)}"
+            )
+    found = tape.gradients(value, seed, sources)
+    for position, gradient in enumerate(found):
+        if gradient is None:
+            raise GradientError(
+                f"{op}: the result of f does not depend on argument {position}{_broken(tape)}; "
+                "compute it from the arguments that f is given"
+            )
+    return ValueAndGrads(value, cast("list[Tensor]", found))
+
+
+def variable_grads(f: Callable[[], Any], var_list: Sequence[Variable] | None = None) -> VariableGrads:
+    """The value of `f()` and its gradient with respect to variables, as `(value, grads)`.
+
+    `grads` maps a variable's name to its gradient, of the variable's shape; a variable that the value does not depend
+    on is absent. Without `var_list`, the trainable variables that `f` uses are taken; with it, those in it that are
+    trainable. `f` returns a scalar; or a list, tuple or dict of scalars, which are summed, and come back as `.parts`.
+    Mirrors `tf.variableGrads`.
+
+    Raises:
+        GradientError: there is no trainable variable, or the value depends on none.
+        ValueError: the value is not a scalar.
+
+    >>> import varigrad as vg
+    >>> w = vg.variable([1.0, 2.0, 3.0], name="vg_example")
+    >>> value, grads = vg.variable_grads(lambda: w.square().sum(), [w])
+    >>> value.item(), grads["vg_example"].tolist()
+    (14.0, [2.0, 4.0, 6.0])
+    """
+    if not callable(f):
+        raise TypeError(f"variable_grads: f must be a function of no arguments, got {type(f).__name__}")
+    if var_list is None:
+        tape = Tape(watch_variables=True)
+    else:
+        tape = Tape(_trainable(var_list))
+    token = OBSERVERS.set((*OBSERVERS.get(), tape))
+    try:
+        returned = f()
+        value = _total(returned)
+    finally:
+        OBSERVERS.reset(token)
+    sources = sorted(tape.variables.values(), key=lambda v: v.id) if var_list is None else _trainable(var_list)
+    found = tape.gradients(value, _ones_like(value), sources)
+    named = {v.name: g for v, g in zip(sources, found, strict=True) if g is not None}
+    if not named:
+        raise GradientError(_no_path(tape, var_list))
+    result = _VariableGradsWithParts(value, named)
+    result.parts = returned
+    return result
+
+
+def _trainable(var_list: Sequence[Variable]) -> list[Variable]:
+    if not isinstance(var_list, (list, tuple)) or not var_list:
+        raise ValueError("variable_grads: var_list must be a list of at least one variable")
+    for position, variable in enumerate(var_list):
+        if not isinstance(variable, Variable):
+            raise TypeError(f"variable_grads: var_list[{position}] is a {type(variable).__name__}, not a variable")
+    trainable = [v for v in var_list if v.trainable]
+    if not trainable:
+        names = ", ".join(v.name for v in var_list)
+        raise GradientError(f"variable_grads: none of the variables is trainable ({names})")
+    return trainable
+
+
+def _total(returned: Any) -> Tensor:
+    """The scalar that `f` returned, or the sum of the scalars."""
+    if isinstance(returned, Tensor):
+        if not returned.storage.shape:
+            return returned
+        scalars = [returned]
+    elif isinstance(returned, (list, tuple, Mapping)):
+        scalars = list(tensors_in(returned))
+    else:
+        scalars = []
+    if not scalars:
+        raise TypeError(
+            f"variable_grads: f must return a scalar tensor, or a list, tuple or dict of them, "
+            f"got {type(returned).__name__}"
+        )
+    for scalar in scalars:
+        if scalar.rank != 0:
+            raise ValueError(
+                f"variable_grads: f returned a tensor of shape {format_shape(scalar.shape)}; "
+                "reduce it to a scalar, for instance with .sum() or .mean()"
+            )
+    total = scalars[0]
+    for scalar in scalars[1:]:
+        total = run_kernel("Add", (total, scalar))
+    return total
+
+
+def _no_path(tape: Tape, var_list: Sequence[Variable] | None) -> str:
+    looked_at = [v for v in registered_variables() if v.trainable] if var_list is None else var_list
+    if not looked_at:
+        return "variable_grads: there are no trainable variables; make one with vg.variable"
+    names = ", ".join(repr(v.name) for v in looked_at[:10])
+    more = f" and {len(looked_at) - 10} more" if len(looked_at) > 10 else ""
+    return f"variable_grads: the value of f depends on none of the variables {names}{more}{_broken(tape)}"
+
+
+def _broken(tape: Tape) -> str:
+    if not tape.broken_by:
+        return ""
+    kernels = ", ".join(tape.broken_by)
+    return f" (they went into {kernels}, which cannot be differentiated)"
+
+
+def _ones_like(value: Tensor) -> Tensor:
+    storage = value.storage
+    if not storage.shape:
+        return make_tensor(np.array(1, storage.dtype))
+    return make_tensor(np.ones(storage.shape, storage.dtype))
+
+
+def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function that computes what `f` computes and is differentiated by the rule that `f` gives.
+
+    `f(*inputs, save)` returns `(value, grad_func)`; where `f` takes no more arguments than the inputs, `save` is left
+    out. `grad_func(dy, saved)` (or `grad_func(dy)`) returns the gradient for each input, a tensor or a list of them;
+    `saved` lists the tensors given to `save`. What runs inside `f` is not itself differentiated. Mirrors
+    `tf.customGrad`.
+
+    >>> import varigrad as vg
+    >>> @vg.custom_grad
+    ... def cautious_square(x, save):
+    ...     save([x])
+    ...     return x.square(), lambda dy, saved: dy * saved[0].abs()
+    >>> vg.grad(cautious_square)(vg.tensor([-2.0, 3.0])).tolist()
+    [2.0, 3.0]
+    """
+    takes_save = _accepts_save(f)
+
+    def call(*args: Any) -> Tensor:
+        inputs = tuple(convert(x, "custom_grad", f"argument {i}") for i, x in enumerate(args))
+        saved: list[Tensor] = []
+
+        def save(tensors: Any) -> None:
+            saved.extend(tensors_in(tensors))
+
+        with observing(instead_of=Tape):
+            value, grad_func = f(*inputs, save) if takes_save(len(inputs)) else f(*inputs)
+        if not isinstance(value, Tensor) or not callable(grad_func):
+            raise TypeError("custom_grad: f must return a tensor and a function, (value, grad_func)")
+        if any(value is x for x in inputs):
+            value = run_kernel("Identity", (value,))
+        for observer in OBSERVERS.get():
+            if isinstance(observer, Tape):
+                rule = _custom_rule(grad_func, [x.shape for x in inputs])
+                observer.record("CustomGradient", rule, tuple(saved), inputs, (value,))
+        return value
+
+    return call
+
+
+def _accepts_save(f: Callable[..., Any]) -> Callable[[int], bool]:
+    positional = [
+        p
+        for p in inspect.signature(f).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)
+    ]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
+    return lambda given: variadic or len(positional) > given
+
+
+def _custom_rule(grad_func: Callable[..., Any], shapes: list[tuple[int, ...]]) -> Callable[..., Any]:
+    def rule(dy: Tensor, *saved: Tensor) -> tuple[Tensor, ...]:
+        try:
+            inspect.signature(grad_func).bind(dy, saved)
+            result = grad_func(dy, list(saved))
+        except TypeError:
+            result = grad_func(dy)
+        gradients = [result] if isinstance(result, Tensor) else list(result)
+        if len(gradients) != len(shapes):
+            raise ValueError(f"custom_grad: grad_func returned {len(gradients)} gradients for {len(shapes)} inputs")
+        for position, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):
+            if gradient.shape != shape:
+                raise ValueError(
+                    f"custom_grad: the gradient for input {position} has shape {format_shape(gradient.shape)}, "
+                    f"but the input has {format_shape(shape)}"
+                )
+        return tuple(gradients)
+
+    return rule

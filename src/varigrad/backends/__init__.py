@@ -1,0 +1,1 @@
+"""How kernels run: one package a backend, one file a family."""

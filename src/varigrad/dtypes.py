@@ -1,0 +1,168 @@
+"""dtypes: their names, their NumPy types, promotion, and conversion from Python, NumPy and pandas values.
+
+The names are TensorFlow.js's: float32, int32, bool, complex64, string. float64, float16 and int64 are extensions
+that appear only where the caller asks for them by name: a float64 or int64 array becomes float32 or int32.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+__all__ = [
+    "Array",
+    "DType",
+    "dtype_name",
+    "is_differentiable",
+    "is_floating",
+    "numpy_dtype",
+    "promote",
+    "to_array",
+]
+
+DType: TypeAlias = Literal["float32", "int32", "bool", "complex64", "string", "float64", "float16", "int64"]
+Array: TypeAlias = np.ndarray[Any, Any]
+
+_NUMPY: dict[str, np.dtype[Any]] = {
+    "float32": np.dtype(np.float32),
+    "int32": np.dtype(np.int32),
+    "bool": np.dtype(np.bool_),
+    "complex64": np.dtype(np.complex64),
+    "string": np.dtype(object),
+    "float64": np.dtype(np.float64),
+    "float16": np.dtype(np.float16),
+    "int64": np.dtype(np.int64),
+}
+_NAMES: dict[np.dtype[Any], DType] = {_NUMPY[name]: name for name in get_args(DType)}
+
+# Promotion takes the later of the two; bool gives way to all, complex64 to none.
+_ORDER: dict[str, int] = {
+    name: rank for rank, name in enumerate(["bool", "int32", "int64", "float16", "float32", "float64", "complex64"])
+}
+
+
+def numpy_dtype(dtype: str, op: str = "dtype") -> np.dtype[Any]:
+    """The NumPy dtype behind a dtype name."""
+    try:
+        return _NUMPY[dtype]
+    except (KeyError, TypeError):
+        raise ValueError(f"{op}: unknown dtype {dtype!r}; use one of {', '.join(_NUMPY)}") from None
+
+
+def dtype_name(dtype: np.dtype[Any]) -> DType:
+    """The dtype name of a NumPy dtype that tensors can hold."""
+    return _NAMES[dtype]
+
+
+def is_floating(dtype: str) -> bool:
+    """Whether the dtype is a real floating-point one."""
+    return dtype in ("float32", "float64", "float16")
+
+
+def is_differentiable(dtype: np.dtype[Any]) -> bool:
+    """Whether a gradient can flow through values of this NumPy dtype: real and complex floats."""
+    return dtype.kind in "fc"
+
+
+def promote(a: str, b: str, op: str = "promote") -> DType:
+    """The dtype in which values of dtypes `a` and `b` meet: bool < int32 < int64 < float16 < float32 < float64 <
+    complex64. Strings meet only strings."""
+    if a == b:
+        return a  # pyright: ignore[reportReturnType]
+    if a not in _ORDER or b not in _ORDER:
+        raise TypeError(f"{op}: dtypes {a} and {b} cannot be combined")
+    return a if _ORDER[a] > _ORDER[b] else b  # pyright: ignore[reportReturnType]
+
+
+# What an array of another kind becomes when the caller names no dtype.
+_DEFAULT_FOR_KIND: dict[str, str] = {
+    "f": "float32",
+    "i": "int32",
+    "u": "int32",
+    "b": "bool",
+    "c": "complex64",
+    "U": "string",
+    "S": "string",
+    "O": "string",
+    "T": "string",
+}
+
+
+def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument: str = "values") -> Array:
+    """A fresh C-contiguous array with the values of a number, string, nested sequence, array or data frame.
+
+    Python numbers become float32, as in TensorFlow.js, unless all are bools or `dtype` says otherwise; arrays keep
+    their kind (float, integer, bool, complex, string) at TensorFlow.js's width.
+
+    Raises:
+        ValueError: ragged nesting, or an integer that doesn't fit the dtype.
+        TypeError: values that are neither numbers, bools nor strings.
+    """
+    if dtype is not None:
+        target = numpy_dtype(dtype, op)
+    elif isinstance(value, bool):
+        return np.array(value)
+    elif isinstance(value, (int, float)):
+        return np.array(value, np.float32)
+    else:
+        target = None
+    array = _as_numpy(value, op, argument)
+    if array.dtype.kind == "O":
+        _check_objects(array, value, op, argument)
+    if target is None:
+        kind = array.dtype.kind
+        if kind not in _DEFAULT_FOR_KIND:
+            raise TypeError(f"{op}: {argument} has dtype {array.dtype}, which a tensor cannot hold")
+        # Numbers written out in Python are float32 even when whole: vg.tensor([1, 2]) is meant for arithmetic.
+        name = "float32" if kind in "iu" and _is_python_data(value) else _DEFAULT_FOR_KIND[kind]
+        target = _NUMPY[name]
+    if target.kind in "iu" and array.dtype.kind in "iuf":
+        _check_range(array, target, op, argument)
+    if target.kind == "O":
+        array = _decode_strings(array, op, argument)
+    elif array.dtype.kind in "OUS":
+        raise TypeError(f"{op}: {argument} holds strings, which cannot become {dtype_name(target)}")
+    with np.errstate(all="ignore"):
+        if target.kind != "c" and array.dtype.kind == "c":
+            array = array.real
+        return np.array(array, dtype=target, order="C")
+
+
+def _as_numpy(value: Any, op: str, argument: str) -> Array:
+    try:
+        if hasattr(value, "to_numpy"):  # pandas
+            return np.asarray(value.to_numpy())
+        return np.asarray(value)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(f"{op}: {argument} is ragged: its nested sequences differ in length") from None
+        raise
+
+
+def _is_python_data(value: Any) -> bool:
+    return isinstance(value, (list, tuple, range, int, float))
+
+
+def _check_objects(array: Array, value: Any, op: str, argument: str) -> None:
+    for item in array.flat:
+        if not isinstance(item, (str, bytes)):
+            raise TypeError(
+                f"{op}: {argument} holds {type(item).__name__} {item!r}; a tensor holds numbers, bools or strings"
+            )
+
+
+def _decode_strings(array: Array, op: str, argument: str) -> Array:
+    if array.dtype.kind not in "OUST":
+        raise TypeError(f"{op}: {argument} has dtype {array.dtype}, which cannot become string")
+    return array.astype(object)
+
+
+def _check_range(array: Array, target: np.dtype[Any], op: str, argument: str) -> None:
+    if not array.size or array.dtype == target:
+        return
+    limits = np.iinfo(target)
+    low, high = array.min(), array.max()
+    if low < limits.min or high > limits.max:
+        worst = low if low < limits.min else high
+        raise ValueError(f"{op}: {argument} holds {worst}, which does not fit {target}")

@@ -1,0 +1,210 @@
+"""The heart: kernels by name and backend, and the one way to run them.
+
+A kernel is a named pure function over backend arrays: positional arrays in, attributes as keywords, an array or a
+tuple of arrays out. Arrays are C-contiguous; only `Reshape` and `Identity` may return memory of their input. An
+update kernel writes into the arrays of the variables it is given. Names are TensorFlow.js's.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from varigrad.dtypes import Array
+from varigrad.errors import KernelError, VariGradError
+from varigrad.observe import OBSERVERS
+from varigrad.tensor import Tensor, Variable, format_shape
+
+__all__ = [
+    "get_backend",
+    "kernel_names",
+    "make_tensor",
+    "register_kernel",
+    "register_update",
+    "run_kernel",
+    "run_kernel_multi",
+    "set_backend",
+    "timing_kernels",
+    "update_variables",
+]
+
+Kernel = Callable[..., Any]
+Attrs = Mapping[str, Any]
+
+NO_ATTRS: Attrs = {}
+_REFERENCE = "numpy"
+_backends: dict[str, dict[str, Kernel]] = {_REFERENCE: {}}
+_updates: dict[str, Kernel] = {}
+_active: dict[str, Kernel] = _backends[_REFERENCE]
+_active_name = _REFERENCE
+_timing = 0
+
+# Infinities and NaN are values here, as in TensorFlow.js; NumPy's warnings about them stay with NumPy's own users.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"varigrad\.")
+
+
+def register_kernel(name: str, backend: str, function: Kernel) -> None:
+    """Registers how the kernel `name` runs on `backend`, replacing what was there.
+
+    `function` takes the kernel's input arrays in order and its attributes as keywords, and returns a fresh
+    C-contiguous array, or a tuple of them.
+
+    >>> import varigrad as vg
+    >>> vg.register_kernel("TimesTwoExample", "numpy", lambda x: x + x)
+    >>> vg.run_kernel("TimesTwoExample", (vg.tensor([1, 2]),)).tolist()
+    [2.0, 4.0]
+    """
+    _backends.setdefault(backend, {})[name] = function
+    if backend != _active_name:
+        _refresh()
+
+
+def register_update(name: str, function: Kernel) -> None:
+    """Registers an update kernel: `function(targets, inputs, state, **attrs)`, lists of arrays, the first and last
+    written in place."""
+    _updates[name] = function
+
+
+def kernel_names(backend: str = _REFERENCE) -> list[str]:
+    """The names of the kernels registered for a backend, sorted."""
+    return sorted(_backends.get(backend, {}))
+
+
+def set_backend(name: str) -> bool:
+    """Chooses the backend that runs kernels from now on, in every thread.
+
+    Kernels that it lacks run on the `numpy` backend, the reference. Returns True, as TensorFlow.js does.
+    """
+    global _active_name
+    if name not in _backends:
+        raise ValueError(f"set_backend: no backend named {name!r}; there is {', '.join(sorted(_backends))}")
+    _active_name = name
+    _refresh()
+    return True
+
+
+def get_backend() -> str:
+    """The name of the backend in use."""
+    return _active_name
+
+
+def _refresh() -> None:
+    global _active
+    if _active_name == _REFERENCE:
+        _active = _backends[_REFERENCE]
+    else:
+        _active = {**_backends[_REFERENCE], **_backends[_active_name]}
+
+
+def make_tensor(storage: Array) -> Tensor:
+    """A tensor over an array that nobody else will write to."""
+    tensor = Tensor(storage)
+    observers = OBSERVERS.get()
+    if observers:
+        made = (tensor,)
+        for observer in observers:
+            observer.ran("Constant", (), NO_ATTRS, made, 0)
+    return tensor
+
+
+def run_kernel(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_ATTRS) -> Tensor:
+    """Runs a kernel of one output and tells the observers.
+
+    Raises:
+        KernelError: no such kernel.
+        DisposedError: an input was disposed.
+        ValueError: the kernel refused its input; the message names it and the shapes.
+    """
+    started = perf_counter_ns() if _timing else 0
+    try:
+        if attrs:
+            output = Tensor(_active[name](*[t.storage for t in inputs], **attrs))
+        else:
+            output = Tensor(_active[name](*[t.storage for t in inputs]))
+    except Exception as error:
+        output = Tensor(_recover(name, inputs, attrs, error))
+    observers = OBSERVERS.get()
+    if observers:
+        spent = perf_counter_ns() - started if _timing else 0
+        outputs = (output,)
+        for observer in observers:
+            observer.ran(name, inputs, attrs, outputs, spent)
+    return output
+
+
+def run_kernel_multi(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_ATTRS) -> tuple[Tensor, ...]:
+    """`run_kernel` for a kernel of several outputs."""
+    started = perf_counter_ns() if _timing else 0
+    try:
+        arrays = _active[name](*[t.storage for t in inputs], **attrs)
+    except Exception as error:
+        arrays = _recover(name, inputs, attrs, error)
+    outputs = tuple([Tensor(array) for array in arrays])
+    observers = OBSERVERS.get()
+    if observers:
+        spent = perf_counter_ns() - started if _timing else 0
+        for observer in observers:
+            observer.ran(name, inputs, attrs, outputs, spent)
+    return outputs
+
+
+@contextmanager
+def timing_kernels() -> Generator[None]:
+    """Has observers told how long kernels take, inside the block; otherwise the clock is not read."""
+    global _timing
+    _timing += 1
+    try:
+        yield
+    finally:
+        _timing -= 1
+
+
+def update_variables(
+    name: str,
+    targets: tuple[Variable, ...],
+    inputs: tuple[Tensor, ...],
+    attrs: Attrs = NO_ATTRS,
+    state: tuple[Tensor, ...] = (),
+) -> None:
+    """Runs an update kernel, which gives `targets` new values.
+
+    Values are written in place where nobody else holds the memory; a tensor that shares it (a reshape, a value
+    saved for a gradient, an array from `np.asarray`) keeps what it had. `state` is memory that only the caller
+    holds (an optimizer's slots); it is always written in place.
+    """
+    for observer in OBSERVERS.get():
+        observer.updating(name, targets, inputs, attrs, state)
+    written = [_own(target) for target in targets]
+    with np.errstate(all="ignore"):
+        _updates[name](written, [t.storage for t in inputs], [t.storage for t in state], **attrs)
+
+
+def _own(variable: Variable) -> Array:
+    """The variable's array, copied first if something else holds it."""
+    storage = variable.storage
+    # A free array is held by the variable, by `storage` here and by getrefcount's argument.
+    if storage.base is not None or sys.getrefcount(storage) > 3:
+        storage = variable.storage = storage.copy()
+    return storage
+
+
+def _recover(name: str, inputs: Sequence[Tensor], attrs: Attrs, error: Exception) -> Any:
+    """Runs the kernel again where only a floating-point warning stopped it; explains any other failure."""
+    if isinstance(error, VariGradError):
+        raise error
+    if name not in _active:
+        raise KernelError(f"no kernel {name!r} is registered for backend {_active_name!r}") from None
+    if isinstance(error, (RuntimeWarning, FloatingPointError)):
+        with np.errstate(all="ignore"):
+            return _active[name](*[t.storage for t in inputs], **attrs)
+    if isinstance(error, MemoryError):
+        raise error
+    given = ", ".join(f"{format_shape(t.shape)} {t.dtype}" for t in inputs)
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    raise kind(f"{name}: {error} (inputs: {given})") from error

@@ -1,0 +1,18 @@
+"""How kernels are differentiated: tables of rules, one file a family.
+
+A rule is `(dy, *saved, **attrs)` and returns one gradient for each input of the kernel (bare where there is one input):
+a tensor, None, or a function that makes it if it is wanted. Rules are written with ops, so they can be differentiated.
+"""
+
+from __future__ import annotations
+
+from varigrad.gradients import arithmetic, shaping
+from varigrad.tape import register_gradient
+
+__all__: list[str] = []
+
+_FAMILIES = (arithmetic, shaping)
+
+for _family in _FAMILIES:
+    for _name, _gradient in _family.GRADIENTS.items():
+        register_gradient(_name, *_gradient)

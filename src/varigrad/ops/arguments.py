@@ -1,0 +1,141 @@
+"""How ops take their arguments: conversion to tensors, dtype agreement, axes, broadcasting, and the errors for each."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from varigrad.dtypes import DType, dtype_name, numpy_dtype, promote, to_array
+from varigrad.engine import Attrs, make_tensor, run_kernel
+from varigrad.tensor import Tensor, format_shape
+
+__all__ = [
+    "TensorLike",
+    "binary",
+    "broadcast_shapes",
+    "cast_to",
+    "convert",
+    "convert_floating",
+    "normalize_axes",
+    "normalize_axis",
+    "operands",
+    "unary",
+]
+
+# Anything that an op takes where it says tensor: a tensor, a number, nested sequences, a NumPy array, a pandas object.
+TensorLike: TypeAlias = Any
+
+
+def convert(value: TensorLike, op: str, argument: str, dtype: str | None = None) -> Tensor:
+    """The tensor behind an argument; of dtype `dtype` where that is given."""
+    if isinstance(value, Tensor):
+        if dtype is None or value.dtype == dtype:
+            return value
+        return cast_to(value, dtype)
+    if value is None:
+        raise TypeError(f"{op}: {argument} must be a tensor or an array, got None")
+    return make_tensor(to_array(value, dtype, op, argument))
+
+
+def convert_floating(value: TensorLike, op: str, argument: str) -> Tensor:
+    """The tensor behind an argument, as float32 where it holds integers or bools."""
+    x = convert(value, op, argument)
+    kind = x.storage.dtype.kind
+    if kind in "fc":
+        return x
+    if kind == "O":
+        raise TypeError(f"{op}: {argument} holds strings, but must be numeric")
+    return cast_to(x, "float32")
+
+
+def cast_to(x: Tensor, dtype: str) -> Tensor:
+    """`x` in another dtype."""
+    return run_kernel("Cast", (x,), {"dtype": dtype})
+
+
+def operands(op: str, a: TensorLike, b: TensorLike) -> tuple[Tensor, Tensor]:
+    """Two arguments as tensors of one dtype.
+
+    A Python number adopts the other's dtype where that can hold its kind (a float beside an int32 tensor makes both
+    float32); otherwise the wider dtype wins.
+    """
+    if isinstance(a, Tensor):
+        b = _beside(a, b, op, "b")
+    elif isinstance(b, Tensor):
+        a = _beside(b, a, op, "a")
+    else:
+        a, b = convert(a, op, "a"), convert(b, op, "b")
+    if a.storage.dtype == b.storage.dtype:
+        return a, b
+    dtype = promote(a.dtype, b.dtype, op)
+    return convert(a, op, "a", dtype), convert(b, op, "b", dtype)
+
+
+def _beside(tensor: Tensor, value: TensorLike, op: str, argument: str) -> Tensor:
+    """An argument as a tensor, its dtype chosen by the tensor it meets if it is a Python number."""
+    if isinstance(value, Tensor):
+        return value
+    kind = tensor.storage.dtype.kind
+    if isinstance(value, float) and kind in "fc":
+        return make_tensor(np.array(value, tensor.storage.dtype))
+    if isinstance(value, int) and not isinstance(value, bool) and kind in "fciu":
+        return convert(value, op, argument, dtype_name(tensor.storage.dtype))
+    return convert(value, op, argument)
+
+
+def binary(kernel: str, op: str, a: TensorLike, b: TensorLike) -> Tensor:
+    """Runs a kernel of two broadcast operands of one dtype."""
+    if not (isinstance(a, Tensor) and isinstance(b, Tensor) and a.storage.dtype is b.storage.dtype):
+        a, b = operands(op, a, b)
+    try:
+        return run_kernel(kernel, (a, b))
+    except ValueError:
+        broadcast_shapes(op, a, b)
+        raise
+
+
+def unary(kernel: str, op: str, x: TensorLike, attrs: Attrs | None = None) -> Tensor:
+    """Runs an elementwise kernel of real or complex numbers; integers and bools become float32."""
+    if not (isinstance(x, Tensor) and x.storage.dtype.kind == "f"):
+        x = convert_floating(x, op, "x")
+    return run_kernel(kernel, (x,)) if attrs is None else run_kernel(kernel, (x,), attrs)
+
+
+def broadcast_shapes(op: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
+    """The shape to which `a` and `b` broadcast."""
+    try:
+        return np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise ValueError(
+            f"{op}: a and b cannot be broadcast together (a: {format_shape(a.shape)}, b: {format_shape(b.shape)})"
+        ) from None
+
+
+def normalize_axis(op: str, axis: Any, rank: int, argument: str = "axis") -> int:
+    """An axis counted from the front; negative ones count from the back."""
+    try:
+        position = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{op}: {argument} must be an integer, got {axis!r}") from None
+    if not -rank <= position < rank:
+        raise ValueError(f"{op}: {argument} {position} is out of range for a tensor of rank {rank}")
+    return position % rank
+
+
+def normalize_axes(op: str, axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Axes counted from the front, in order; None means all of them."""
+    if axis is None:
+        return tuple(range(rank))
+    given = axis if isinstance(axis, (list, tuple)) else (axis,)
+    axes = tuple(sorted(normalize_axis(op, a, rank) for a in given))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{op}: axis {list(given)} names an axis twice")
+    return axes
+
+
+def check_dtype(op: str, dtype: str) -> DType:
+    """A dtype name, checked."""
+    return dtype_name(numpy_dtype(dtype, op))

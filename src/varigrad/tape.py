@@ -1,0 +1,263 @@
+"""The gradient tape: what it records, and the walk back.
+
+A tape watches some tensors. Every kernel that runs while it is an observer, and has a watched tensor or something
+computed from one among its inputs, becomes a node: the rule that differentiates it and what the rule asked to have
+saved. Nodes refer to other tensors by id only, so an intermediate that no rule needs is free to go. The walk back
+takes the nodes off the end, so that what a node saved goes as soon as it has been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from varigrad.engine import run_kernel
+from varigrad.errors import GradientError
+from varigrad.observe import Observer
+from varigrad.tensor import Tensor, Variable
+
+__all__ = [
+    "Gradient",
+    "Rule",
+    "Saver",
+    "Tape",
+    "gradient_names",
+    "input_dtypes",
+    "input_shapes",
+    "inputs",
+    "inputs_and_outputs",
+    "nothing",
+    "outputs",
+    "register_gradient",
+]
+
+# What to keep from a kernel call until its gradient is wanted: (inputs, outputs) -> values.
+Saver = Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], Sequence[Any]]
+# (dy, *saved, **attrs) -> one gradient an input: a tensor, None, or a function that makes it if it is needed.
+# A kernel of one input may return its gradient bare. dy is a tuple for a kernel of several outputs.
+Rule = Callable[..., Any]
+
+
+class Gradient(NamedTuple):
+    """How a kernel is differentiated."""
+
+    rule: Rule
+    save: Saver
+
+
+_gradients: dict[str, Gradient] = {}
+
+
+def inputs(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
+    """Saves every input."""
+    return inputs
+
+
+def outputs(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
+    """Saves every output."""
+    return outputs
+
+
+def inputs_and_outputs(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
+    """Saves every input, then every output."""
+    return inputs + outputs
+
+
+def input_shapes(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
+    """Saves the shape of each input and none of the values."""
+    return [t.storage.shape for t in inputs]
+
+
+def input_dtypes(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
+    """Saves the dtype name of each input and none of the values."""
+    return [t.dtype for t in inputs]
+
+
+def nothing(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
+    """Saves nothing."""
+    return ()
+
+
+def register_gradient(name: str, rule: Rule, save: Saver = inputs_and_outputs) -> None:
+    """Registers how the kernel `name` is differentiated, replacing what was there.
+
+    `rule(dy, *saved, **attrs)` returns one gradient for each input: a tensor, None where there is none, or a function
+    of no arguments that is called only if that gradient is needed. Written with ops, it can be differentiated again.
+
+    >>> import varigrad as vg
+    >>> vg.register_kernel("CubeExample", "numpy", lambda x: x * x * x)
+    >>> vg.register_gradient("CubeExample", lambda dy, x: dy * 3 * x * x, save=vg.tape.inputs)
+    >>> vg.grad(lambda x: vg.run_kernel("CubeExample", (x,)))(vg.scalar(2.0)).item()
+    12.0
+    """
+    _gradients[name] = Gradient(rule, save)
+
+
+def gradient_names() -> list[str]:
+    """The names of the kernels that have a gradient, sorted."""
+    return sorted(_gradients)
+
+
+class _Node(NamedTuple):
+    """One recorded kernel call. Tensors that it does not save it knows by id only."""
+
+    kernel: str
+    rule: Rule | None
+    saved: Sequence[Any]
+    attrs: Mapping[str, Any]
+    inputs: list[int]
+    output: int  # the id of the first output
+    outputs: list[tuple[int, tuple[int, ...], Any]] | None  # of several: id, shape and NumPy dtype each
+
+
+class Tape(Observer):
+    """Records what depends on the watched tensors, and differentiates it once.
+
+    With `watch_variables`, every trainable variable that a kernel reads is watched from then on.
+    """
+
+    __slots__ = ("_nodes", "_tracked", "_watch_variables", "broken_by", "variables")
+
+    def __init__(self, watched: Iterable[Tensor] = (), watch_variables: bool = False) -> None:
+        self._tracked = {t.id for t in watched}
+        self._watch_variables = watch_variables
+        self._nodes: list[_Node] = []
+        self.variables: dict[int, Variable] = {}
+        self.broken_by: dict[str, None] = {}  # kernels without a derivative that a watched value went into
+
+    def ran(
+        self,
+        kernel: str,
+        inputs: tuple[Tensor, ...],
+        attrs: Mapping[str, Any],
+        outputs: tuple[Tensor, ...],
+        nanoseconds: int,
+    ) -> None:
+        ids = self._watched_ids(inputs)
+        if ids is None:
+            return
+        gradient = _gradients.get(kernel)
+        if gradient is None:
+            self._append(kernel, None, (), attrs, ids, outputs)
+        else:
+            self._append(kernel, gradient.rule, gradient.save(inputs, outputs), attrs, ids, outputs)
+
+    def record(
+        self,
+        kernel: str,
+        rule: Rule,
+        saved: Sequence[Any],
+        inputs: tuple[Tensor, ...],
+        outputs: tuple[Tensor, ...],
+    ) -> None:
+        """Adds a node with a rule of its own, if any input is watched."""
+        ids = self._watched_ids(inputs)
+        if ids is not None:
+            self._append(kernel, rule, saved, {}, ids, outputs)
+
+    def _watched_ids(self, inputs: tuple[Tensor, ...]) -> list[int] | None:
+        """The ids of the inputs, or None if no input is watched."""
+        tracked = self._tracked
+        ids = [t.id for t in inputs]
+        if self._watch_variables:
+            for t in inputs:
+                if t.__class__ is Variable and t.id not in tracked and t.trainable:  # pyright: ignore
+                    tracked.add(t.id)
+                    self.variables[t.id] = t  # pyright: ignore[reportArgumentType]
+        return None if tracked.isdisjoint(ids) else ids
+
+    def _append(
+        self,
+        kernel: str,
+        rule: Rule | None,
+        saved: Sequence[Any],
+        attrs: Mapping[str, Any],
+        ids: list[int],
+        outputs: tuple[Tensor, ...],
+    ) -> None:
+        several = None
+        if len(outputs) == 1:
+            differentiable = outputs if outputs[0].storage.dtype.kind in "fc" else ()
+        else:
+            differentiable = [t for t in outputs if t.storage.dtype.kind in "fc"]
+            several = [(t.id, t.storage.shape, t.storage.dtype) for t in outputs]
+        if not differentiable:
+            self.broken_by[kernel] = None
+            return
+        for tensor in differentiable:
+            self._tracked.add(tensor.id)
+        self._nodes.append(_Node(kernel, rule, saved, attrs, ids, outputs[0].id, several))
+
+    def updating(
+        self,
+        kernel: str,
+        targets: tuple[Variable, ...],
+        inputs: tuple[Tensor, ...],
+        attrs: Mapping[str, Any],
+        state: tuple[Tensor, ...],
+    ) -> None:
+        self.disposing(targets)
+
+    def disposing(self, tensors: tuple[Tensor, ...]) -> None:
+        """Keeps for the walk back the values that these tensors have now."""
+        stand_ins: dict[int, Tensor] = {}
+        for tensor in tensors:
+            if tensor.id in self._tracked or not isinstance(tensor, Variable):
+                stand_ins[tensor.id] = _stand_in(tensor)
+        if not stand_ins:
+            return
+        self._nodes = [
+            node._replace(saved=[stand_ins.get(v.id, v) if isinstance(v, Tensor) else v for v in node.saved])
+            for node in self._nodes
+        ]
+
+    def tracks(self, tensor: Tensor) -> bool:
+        """Whether the tensor is watched or computed from what is."""
+        return tensor.id in self._tracked
+
+    def gradients(self, y: Tensor, dy: Tensor, sources: Sequence[Tensor]) -> list[Tensor | None]:
+        """The gradient of `y`, weighted by `dy`, with respect to each source; None where no path leads to it.
+
+        Uses the tape up.
+        """
+        flowing: dict[int, Tensor] = {y.id: dy}
+        tracked = self._tracked
+        nodes, self._nodes = self._nodes, []
+        while nodes:
+            kernel, rule, saved, attrs, inputs, output, outputs = nodes.pop()
+            dys = flowing.pop(output, None) if outputs is None else _take(flowing, outputs)
+            if dys is None:
+                continue
+            if rule is None:
+                raise GradientError(f"the kernel {kernel!r} has no gradient; register one with vg.register_gradient")
+            results = rule(dys, *saved, **attrs)
+            if results.__class__ is not tuple:
+                results = (results,)
+            for source, result in zip(inputs, results):
+                if result is None or source not in tracked:
+                    continue
+                if result.__class__ is not Tensor:
+                    result = result()
+                prior = flowing.get(source)
+                flowing[source] = result if prior is None else run_kernel("Add", (prior, result))
+        return [flowing.get(source.id) for source in sources]
+
+
+def _take(flowing: dict[int, Tensor], outputs: list[tuple[int, tuple[int, ...], Any]]) -> Any:
+    """The gradients that have arrived at a kernel of several outputs, with zeros at those that nothing flowed back to;
+    None if nothing has arrived at all."""
+    dys = [flowing.pop(identifier, None) for identifier, _, _ in outputs]
+    if all(dy is None for dy in dys):
+        return None
+    return tuple(
+        Tensor(np.zeros(shape, dtype)) if dy is None else dy for dy, (_, shape, dtype) in zip(dys, outputs, strict=True)
+    )
+
+
+def _stand_in(tensor: Tensor) -> Tensor:
+    """A tensor with the same values and the same place in the graph."""
+    copy = Tensor(tensor.storage)
+    copy.id = tensor.id
+    return copy

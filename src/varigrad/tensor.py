@@ -1,0 +1,369 @@
+"""`Tensor`, `Variable` and `TensorBuffer`: the values that everything else works on.
+
+A tensor is an immutable view of a backend's array. Its methods and operators are the functions of `varigrad.ops`,
+listed in `varigrad/ops/methods.py`; this file holds what a tensor is by itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from varigrad.dtypes import Array, DType, dtype_name, numpy_dtype, to_array
+from varigrad.errors import DisposedError
+from varigrad.observe import OBSERVERS
+
+if TYPE_CHECKING:
+    from varigrad.ops.methods import TensorMethods
+else:
+
+    class TensorMethods:
+        """Where `varigrad.ops.methods` puts the chained methods and operators."""
+
+        __slots__ = ()
+
+
+__all__ = ["Tensor", "TensorBuffer", "Variable", "call_site", "format_shape", "registered_variables"]
+
+_next_id: Callable[[], int] = itertools.count(1).__next__
+
+
+class Tensor(TensorMethods):
+    """An immutable array of numbers, bools or strings.
+
+    Made by `vg.tensor`, `vg.zeros` and the other functions of `vg`, never by calling this class. `storage` is the
+    backend's array (C-contiguous; not to be written to) and `id` is unique in the process.
+
+    >>> import varigrad as vg
+    >>> vg.tensor([[1, 2], [3, 4]]).mat_mul([[1], [1]])
+    Tensor([[3.], [7.]], shape=[2, 1], dtype=float32)
+    """
+
+    __slots__ = ("__weakref__", "_disposed_at", "id", "storage")
+    __array_ufunc__ = None  # `numpy_array + tensor` comes to `Tensor.__radd__`
+
+    storage: Array
+    id: int
+
+    def __init__(self, storage: Array) -> None:
+        self.storage = storage
+        self.id = _next_id()
+
+    # What it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
+        return self.storage.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype's name, such as `"float32"`."""
+        return dtype_name(self.storage.dtype)
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return self.storage.ndim
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes, under NumPy's name."""
+        return self.storage.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.storage.size
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How many elements apart neighbours on each axis but the last are, as in TensorFlow.js."""
+        return tuple(math.prod(self.shape[axis + 1 :]) for axis in range(self.rank - 1))
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether the tensor has lost its values to `dispose` or `tidy`."""
+        return hasattr(self, "_disposed_at")
+
+    # Reading values out
+
+    def numpy(self) -> Array:
+        """The values as a NumPy array of the tensor's shape and dtype: a copy, free to be changed.
+
+        >>> import varigrad as vg
+        >>> vg.tensor([1.5, 2.0]).numpy()
+        array([1.5, 2. ], dtype=float32)
+        """
+        return self._read().copy()
+
+    def data_sync(self) -> Array:
+        """The values as a flat NumPy array, in row-major order: `[size]`."""
+        return self._read().flatten()
+
+    async def data(self) -> Array:
+        """`data_sync` as a coroutine, for code that mirrors TensorFlow.js."""
+        return self.data_sync()
+
+    def array_sync(self) -> Any:
+        """The values as nested lists, or one Python value for a scalar."""
+        return self._read().tolist()
+
+    async def array(self) -> Any:
+        """`array_sync` as a coroutine, for code that mirrors TensorFlow.js."""
+        return self.array_sync()
+
+    def tolist(self) -> Any:
+        """The values as nested lists, or one Python value for a scalar."""
+        return self._read().tolist()
+
+    def item(self) -> Any:
+        """The one value of a one-element tensor as a Python number, bool or string."""
+        values = self._read()
+        if values.size != 1:
+            raise ValueError(f"item: needs a tensor of one element, got shape {format_shape(self.shape)}")
+        return values.item()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.storage.ndim or self.storage.dtype.kind not in "iu":
+            raise TypeError(
+                f"only an integer scalar can be an index, got {self.dtype} of shape {format_shape(self.shape)}"
+            )
+        return int(self._read())
+
+    def __bool__(self) -> bool:
+        if self.storage.size != 1:
+            raise ValueError(
+                f"the truth of a tensor of shape {format_shape(self.shape)} is ambiguous; use vg.any or vg.all"
+            )
+        return bool(self._read().item())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy:
+            return np.array(self._read(), dtype=dtype)
+        values = self._read().view()
+        values.flags.writeable = False
+        return values if dtype is None else np.asarray(values, dtype=dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU
+
+    def _read(self) -> Array:
+        storage = self.storage
+        for observer in OBSERVERS.get():
+            observer.reading(self)
+        return storage
+
+    # As a Python object
+
+    def __len__(self) -> int:
+        if not self.storage.ndim:
+            raise TypeError("a scalar tensor has no len()")
+        return self.storage.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.storage.ndim:
+            raise TypeError("a scalar tensor cannot be iterated over")
+        return (self[row] for row in range(len(self)))
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    def __repr__(self) -> str:
+        if self.is_disposed:
+            return f"{type(self).__name__}(disposed at {self._disposed_at})"
+        values = np.array2string(self.storage, separator=", ", threshold=100, edgeitems=3)
+        compact = " ".join(values.split()) if self.storage.size <= 12 else values
+        extra = f", name={self.name!r}" if isinstance(self, Variable) else ""
+        return f"{type(self).__name__}({compact}, shape={format_shape(self.shape)}, dtype={self.dtype}{extra})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
+    def to_string(self) -> str:
+        """The values, shape and dtype as text."""
+        return repr(self)
+
+    def print(self) -> None:
+        """Prints the values, shape and dtype."""
+        print(repr(self))
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only when normal lookup fails: `storage` is deleted by dispose.
+        if name == "storage" and self.is_disposed:
+            raise DisposedError(
+                f"{_describe(self)} was disposed at {self._disposed_at} and cannot be used any more; "
+                "keep it with vg.keep, or return it from the tidy that made it"
+            )
+        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
+        hint = f"; it is {snake!r} here" if snake != name and hasattr(type(self), snake) else ""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_tensor, (self.numpy(),)
+
+    def __copy__(self) -> Tensor:
+        return Tensor(self.storage)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        return Tensor(self.numpy())
+
+
+_registry: weakref.WeakValueDictionary[str, Variable] = weakref.WeakValueDictionary()
+_registry_lock = threading.Lock()
+_next_variable_number: Callable[[], int] = itertools.count(1).__next__
+
+
+class Variable(Tensor):
+    """A tensor whose values can be replaced: what training changes.
+
+    Made by `vg.variable`. It has a `name`, unique among the variables alive, by which gradients and optimizer state
+    find it, and `trainable`, which says whether `vg.variable_grads` looks at it when not told which to take.
+
+    >>> import varigrad as vg
+    >>> w = vg.variable([1.0, 2.0], name="w_example")
+    >>> w.assign([3.0, 4.0]).tolist()
+    [3.0, 4.0]
+    """
+
+    __slots__ = ("name", "trainable")
+    name: str
+    trainable: bool
+
+    def __init__(self, storage: Array, trainable: bool = True, name: str | None = None) -> None:
+        super().__init__(storage)
+        self.trainable = trainable
+        with _registry_lock:
+            if name is None:
+                name = f"variable_{_next_variable_number()}"
+                while name in _registry:
+                    name = f"variable_{_next_variable_number()}"
+            elif name in _registry:
+                raise ValueError(
+                    f"variable: a variable named {name!r} exists already; choose another name or dispose of that one"
+                )
+            self.name = name
+            _registry[name] = self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_variable, (self.numpy(), self.trainable, self.name)
+
+    def __copy__(self) -> Variable:
+        return Variable(self.numpy(), self.trainable)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        return Variable(self.numpy(), self.trainable)
+
+
+def registered_variables() -> list[Variable]:
+    """The variables alive, oldest first."""
+    with _registry_lock:
+        variables = list(_registry.values())
+    return sorted(variables, key=lambda v: v.id)
+
+
+def forget_variable(variable: Variable) -> None:
+    """Frees a disposed variable's name."""
+    with _registry_lock:
+        if _registry.get(variable.name) is variable:
+            del _registry[variable.name]
+
+
+class TensorBuffer:
+    """A mutable array for building a tensor value by value (`tf.TensorBuffer`).
+
+    Made by `vg.buffer`; `to_tensor` copies the values into a tensor.
+
+    >>> import varigrad as vg
+    >>> b = vg.buffer([2, 2])
+    >>> b.set(5.0, 1, 0)
+    >>> b.to_tensor().tolist()
+    [[0.0, 0.0], [5.0, 0.0]]
+    """
+
+    def __init__(self, shape: Sequence[int], dtype: str = "float32", values: Any = None) -> None:
+        self.shape = tuple(shape)
+        self.dtype = dtype
+        self.size = int(np.prod(self.shape, dtype=np.int64))
+        self.rank = len(self.shape)
+        if values is None:
+            fill: Any = "" if dtype == "string" else 0
+            self.values = np.full(self.size, fill, numpy_dtype(dtype, "buffer"))
+        else:
+            self.values = to_array(values, dtype, "buffer").reshape(-1)
+            if self.values.size != self.size:
+                raise ValueError(f"buffer: {self.values.size} values do not fill shape {format_shape(self.shape)}")
+
+    def set(self, value: Any, *location: int) -> None:
+        """Writes one value at the index given, one integer an axis (none for the first element)."""
+        self.values[self.loc_to_index(location or (0,) * self.rank)] = value
+
+    def get(self, *location: int) -> Any:
+        """The value at the index given, one integer an axis (none for the first element)."""
+        return self.values[self.loc_to_index(location or (0,) * self.rank)].item()
+
+    def loc_to_index(self, location: Sequence[int]) -> int:
+        """The flat index of a location."""
+        if len(location) != self.rank:
+            raise ValueError(f"buffer: {len(location)} indices for shape {format_shape(self.shape)}")
+        for axis, (at, length) in enumerate(zip(location, self.shape, strict=True)):
+            if not 0 <= at < length:
+                raise ValueError(f"buffer: index {at} on axis {axis} is outside shape {format_shape(self.shape)}")
+        return int(np.ravel_multi_index(tuple(location), self.shape)) if self.rank else 0
+
+    def index_to_loc(self, index: int) -> tuple[int, ...]:
+        """The location of a flat index."""
+        return tuple(int(i) for i in np.unravel_index(index, self.shape)) if self.rank else ()
+
+    def to_tensor(self) -> Tensor:
+        """A tensor with a copy of the values."""
+        from varigrad.engine import make_tensor  # the buffer only borrows the engine here
+
+        return make_tensor(self.values.reshape(self.shape).copy())
+
+
+def format_shape(shape: Sequence[int | None]) -> str:
+    """A shape as it is written in messages: `[8, 28, 28, 3]`, with `null` axes as `?`."""
+    return "[" + ", ".join("?" if n is None else str(n) for n in shape) + "]"
+
+
+def call_site() -> str:
+    """`file:line` of the nearest caller outside VariGrad."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("varigrad."):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _describe(tensor: Tensor) -> str:
+    if isinstance(tensor, Variable):
+        return f"the variable {tensor.name!r}"
+    return f"tensor {tensor.id}"
+
+
+def _restore_tensor(values: Array) -> Tensor:
+    return Tensor(values)
+
+
+def _restore_variable(values: Array, trainable: bool, name: str) -> Variable:
+    free = name not in _registry
+    return Variable(values, trainable, name if free else None)
