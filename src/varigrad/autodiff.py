@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -280,6 +281,7 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
     """
     takes_save = _accepts_save(f)
 
+    @functools.wraps(f)
     def call(*args: Any) -> Tensor:
         inputs = tuple(convert(x, "custom_grad", f"argument {i}") for i, x in enumerate(args))
         saved: list[Tensor] = []

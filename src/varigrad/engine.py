@@ -187,11 +187,18 @@ def update_variables(
 
 def _own(variable: Variable) -> Array:
     """The variable's array, copied first if something else holds it."""
-    storage = variable.storage
-    # A free array is held by the variable, by `storage` here and by getrefcount's argument.
-    if storage.base is not None or sys.getrefcount(storage) > 3:
-        storage = variable.storage = storage.copy()
-    return storage
+    if _holders(variable) > _HOLDERS_OF_FREE or variable.storage.base is not None:
+        variable.storage = variable.storage.copy()
+    return variable.storage
+
+
+def _holders(tensor: Tensor) -> int:
+    """How many references there are to the tensor's array; views of it hold one each."""
+    return sys.getrefcount(tensor.storage)
+
+
+# What `_holders` counts where only the tensor holds the array depends on the Python version: measured, not assumed.
+_HOLDERS_OF_FREE = _holders(Tensor(np.zeros(1)))
 
 
 def _recover(name: str, inputs: Sequence[Tensor], attrs: Attrs, error: Exception) -> Any:

@@ -91,7 +91,11 @@ class Tensor(TensorMethods):
     @property
     def is_disposed(self) -> bool:
         """Whether the tensor has lost its values to `dispose` or `tidy`."""
-        return hasattr(self, "_disposed_at")
+        try:
+            self.storage
+        except DisposedError:
+            return True
+        return False
 
     # Reading values out
 
@@ -209,7 +213,7 @@ class Tensor(TensorMethods):
 
     def __getattr__(self, name: str) -> Any:
         # Reached only when normal lookup fails: `storage` is deleted by dispose.
-        if name == "storage" and self.is_disposed:
+        if name == "storage":
             raise DisposedError(
                 f"{_describe(self)} was disposed at {self._disposed_at} and cannot be used any more; "
                 "keep it with vg.keep, or return it from the tidy that made it"
