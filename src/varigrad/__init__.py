@@ -15,6 +15,7 @@ from varigrad.ops.arithmetic import *
 from varigrad.ops.creation import *
 from varigrad.ops.reduction import *
 from varigrad.scopes import *
+from varigrad.tape import register_gradient as register_gradient
 from varigrad.tensor import Tensor as Tensor
 from varigrad.tensor import TensorBuffer as TensorBuffer
 from varigrad.tensor import Variable as Variable

@@ -124,11 +124,14 @@ def run_kernel(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_ATTRS) -
     started = perf_counter_ns() if _timing else 0
     try:
         if attrs:
-            output = Tensor(_active[name](*[t.storage for t in inputs], **attrs))
+            array = _active[name](*[t.storage for t in inputs], **attrs)
         else:
-            output = Tensor(_active[name](*[t.storage for t in inputs]))
+            array = _active[name](*[t.storage for t in inputs])
     except Exception as error:
-        output = Tensor(_recover(name, inputs, attrs, error))
+        array = _recover(name, inputs, attrs, error)
+    if array.__class__ is not np.ndarray:
+        array = _no_scalar(array)
+    output = Tensor(array)
     observers = OBSERVERS.get()
     if observers:
         spent = perf_counter_ns() - started if _timing else 0
@@ -145,7 +148,7 @@ def run_kernel_multi(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_AT
         arrays = _active[name](*[t.storage for t in inputs], **attrs)
     except Exception as error:
         arrays = _recover(name, inputs, attrs, error)
-    outputs = tuple([Tensor(array) for array in arrays])
+    outputs = tuple([Tensor(_no_scalar(array)) for array in arrays])
     observers = OBSERVERS.get()
     if observers:
         spent = perf_counter_ns() - started if _timing else 0
@@ -199,6 +202,11 @@ def _holders(tensor: Tensor) -> int:
 
 # What `_holders` counts where only the tensor holds the array depends on the Python version: measured, not assumed.
 _HOLDERS_OF_FREE = _holders(Tensor(np.zeros(1)))
+
+
+def _no_scalar(array: Any) -> Any:
+    """NumPy's functions give scalars in place of arrays of rank 0; a tensor holds arrays."""
+    return np.asarray(array) if isinstance(array, np.generic) else array
 
 
 def _recover(name: str, inputs: Sequence[Tensor], attrs: Attrs, error: Exception) -> Any:

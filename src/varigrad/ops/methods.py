@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from varigrad import scopes
 from varigrad.ops import arithmetic, reduction
 from varigrad.ops.arguments import TensorLike
 from varigrad.tensor import Tensor
@@ -18,6 +19,9 @@ class TensorMethods:
     """Methods that every tensor has."""
 
     __slots__ = ()
+
+    # Memory
+    dispose = scopes.dispose
 
     # Arithmetic
     add = arithmetic.add
