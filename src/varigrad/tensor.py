@@ -242,6 +242,9 @@ class Variable(Tensor):
 
     Made by `vg.variable`. It has a `name`, unique among the variables alive, by which gradients and optimizer state
     find it, and `trainable`, which says whether `vg.variable_grads` looks at it when not told which to take.
+    `original_name` is the name it was first given, which a file stores: a model loaded twice has unique names and the
+    same original ones. `constraint`, if not None, is a function of a tensor by which optimizers replace the value after
+    each update.
 
     >>> import varigrad as vg
     >>> w = vg.variable([1.0, 2.0], name="w_example")
@@ -249,13 +252,16 @@ class Variable(Tensor):
     [3.0, 4.0]
     """
 
-    __slots__ = ("name", "trainable")
+    __slots__ = ("constraint", "name", "original_name", "trainable")
     name: str
+    original_name: str
     trainable: bool
+    constraint: Callable[[Tensor], Tensor] | None
 
     def __init__(self, storage: Array, trainable: bool = True, name: str | None = None) -> None:
         super().__init__(storage)
         self.trainable = trainable
+        self.constraint = None
         with _registry_lock:
             if name is None:
                 name = f"variable_{_next_variable_number()}"
@@ -265,17 +271,17 @@ class Variable(Tensor):
                 raise ValueError(
                     f"variable: a variable named {name!r} exists already; choose another name or dispose of that one"
                 )
-            self.name = name
+            self.name = self.original_name = name
             _registry[name] = self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_variable, (self.numpy(), self.trainable, self.name)
+        return _restore_variable, (self.numpy(), self.trainable, self.name, self.original_name, self.constraint)
 
     def __copy__(self) -> Variable:
-        return Variable(self.numpy(), self.trainable)
+        return _restore_variable(self.numpy(), self.trainable, None, self.original_name, self.constraint)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
-        return Variable(self.numpy(), self.trainable)
+        return self.__copy__()
 
 
 def registered_variables() -> list[Variable]:
@@ -368,6 +374,14 @@ def _restore_tensor(values: Array) -> Tensor:
     return Tensor(values)
 
 
-def _restore_variable(values: Array, trainable: bool, name: str) -> Variable:
-    free = name not in _registry
-    return Variable(values, trainable, name if free else None)
+def _restore_variable(
+    values: Array,
+    trainable: bool,
+    name: str | None,
+    original_name: str,
+    constraint: Callable[[Tensor], Tensor] | None,
+) -> Variable:
+    variable = Variable(values, trainable, name if name not in _registry else None)
+    variable.original_name = original_name
+    variable.constraint = constraint
+    return variable
