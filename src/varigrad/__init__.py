@@ -10,10 +10,17 @@ from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
 from varigrad.engine import *
 from varigrad.errors import *
+from varigrad.ops import fused as fused
 from varigrad.ops import methods as _methods
 from varigrad.ops.arithmetic import *
 from varigrad.ops.creation import *
+from varigrad.ops.matmul import *
+from varigrad.ops.indexing import *
+from varigrad.ops.joining import *
+from varigrad.ops.normalization import *
+from varigrad.ops.random import *
 from varigrad.ops.reduction import *
+from varigrad.ops.shaping import *
 from varigrad.scopes import *
 from varigrad.tape import register_gradient as register_gradient
 from varigrad.tensor import Tensor as Tensor

@@ -6,12 +6,12 @@ a tensor, None, or a function that makes it if it is wanted. Rules are written w
 
 from __future__ import annotations
 
-from varigrad.gradients import arithmetic, shaping
+from varigrad.gradients import arithmetic, creation, indexing, joining, matmul, normalization, reduction, shaping
 from varigrad.tape import register_gradient
 
 __all__: list[str] = []
 
-_FAMILIES = (arithmetic, shaping)
+_FAMILIES = (arithmetic, creation, indexing, joining, matmul, normalization, reduction, shaping)
 
 for _family in _FAMILIES:
     for _name, _gradient in _family.GRADIENTS.items():

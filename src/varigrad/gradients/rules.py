@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from varigrad.autodiff import grads
 from varigrad.engine import run_kernel
+from varigrad.tape import Rule
 from varigrad.tensor import Tensor
 
-__all__ = ["sum_to"]
+__all__ = ["by_formula", "sum_to"]
+
+
+def by_formula(formula: Callable[..., Tensor]) -> Rule:
+    """The rule of a kernel that computes in one go what `formula(*inputs, **attrs)` computes with ops.
+
+    Needs all of the kernel's inputs saved, and all of them differentiable. For kernels that are the gradient of another
+    one: their own is seldom wanted, so that it need not be as fast.
+    """
+
+    def rule(dy: Tensor, *inputs: Tensor, **attrs: Any) -> tuple[Tensor, ...]:
+        return tuple(grads(lambda *xs: formula(*xs, **attrs))(inputs, dy))
+
+    return rule
 
 
 def sum_to(dy: Tensor, shape: tuple[int, ...]) -> Tensor:

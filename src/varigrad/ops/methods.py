@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from varigrad import scopes
-from varigrad.ops import arithmetic, reduction
+from varigrad.ops import arithmetic, assignment, creation, indexing, joining, normalization, reduction, shaping
 from varigrad.ops.arguments import TensorLike
-from varigrad.tensor import Tensor
+from varigrad.tensor import Tensor, Variable
 
-__all__ = ["TensorMethods"]
+__all__ = ["TensorMethods", "VariableMethods"]
 
 
 class TensorMethods:
@@ -28,8 +28,41 @@ class TensorMethods:
     sub = arithmetic.sub
     mul = arithmetic.mul
 
+    # Shaping
+    cast = shaping.cast
+    clone = shaping.clone
+    reshape = shaping.reshape
+    expand_dims = shaping.expand_dims
+    squeeze = shaping.squeeze
+    transpose = shaping.transpose
+    broadcast_to = shaping.broadcast_to
+
+    def concat(self, tensors: TensorLike, axis: int = 0) -> Tensor:
+        """This tensor and another, or a list of others, one after the other along an axis."""
+        return joining.concat(_with(self, tensors), axis)
+
+    def stack(self, tensors: TensorLike, axis: int = 0) -> Tensor:
+        """This tensor and another, or a list of others, side by side along a new axis."""
+        return joining.stack(_with(self, tensors), axis)
+
+    # Taking parts
+    slice = indexing.slice
+
+    # Creation
+    one_hot = creation.one_hot
+    ones_like = creation.ones_like
+    zeros_like = creation.zeros_like
+    variable = creation.variable
+
     # Reductions
     sum = reduction.sum
+    mean = reduction.mean
+    max = reduction.max
+    min = reduction.min
+
+    # Normalization
+    softmax = normalization.softmax
+    log_softmax = normalization.log_softmax
 
     # Operators
     __add__ = arithmetic.add
@@ -46,12 +79,34 @@ class TensorMethods:
         return arithmetic.mul(other, self)
 
 
+class VariableMethods:
+    """Methods that only variables have."""
+
+    __slots__ = ()
+
+    assign = assignment.assign
+    assign_add = assignment.assign_add
+    assign_sub = assignment.assign_sub
+
+    # `w += x` gives the variable new values, where `t += x` makes a new tensor.
+    __iadd__ = assignment.assign_add
+    __isub__ = assignment.assign_sub
+
+    def __imul__(self, other: TensorLike) -> Variable:
+        return assignment.assign(cast("Variable", self), arithmetic.mul(self, other))
+
+
+def _with(first: TensorLike, others: TensorLike) -> list[TensorLike]:
+    return [first, *others] if isinstance(others, (list, tuple)) else [first, others]
+
+
 def _install() -> None:
-    """Gives the base class that `Tensor` was built on the methods listed above."""
-    base: Any = Tensor.__mro__[1]
-    for name, method in vars(TensorMethods).items():
-        if callable(method):
-            setattr(base, name, method)
+    """Gives the base classes that `Tensor` and `Variable` were built on the methods listed above."""
+    bases: list[Any] = [Tensor.__bases__[0], Variable.__bases__[0]]
+    for base, methods in zip(bases, (TensorMethods, VariableMethods), strict=True):
+        for name, method in vars(methods).items():
+            if callable(method):
+                setattr(base, name, method)
 
 
 _install()

@@ -6,12 +6,22 @@ variables.
 
 from __future__ import annotations
 
-from varigrad.backends.numpy import arithmetic, reduction, shaping
+from varigrad.backends.numpy import (
+    arithmetic,
+    creation,
+    indexing,
+    joining,
+    matmul,
+    normalization,
+    random,
+    reduction,
+    shaping,
+)
 from varigrad.engine import register_kernel, register_update
 
 __all__: list[str] = []
 
-_FAMILIES = (arithmetic, reduction, shaping)
+_FAMILIES = (arithmetic, creation, indexing, joining, matmul, normalization, random, reduction, shaping)
 
 for _family in _FAMILIES:
     for _name, _kernel in _family.KERNELS.items():
