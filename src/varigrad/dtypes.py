@@ -13,6 +13,7 @@ import numpy as np
 __all__ = [
     "Array",
     "DType",
+    "as_numpy",
     "dtype_name",
     "is_differentiable",
     "is_floating",
@@ -107,7 +108,7 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
         return np.array(value, np.float32)
     else:
         target = None
-    array = _as_numpy(value, op, argument)
+    array = as_numpy(value, op, argument)
     if array.dtype.kind == "O":
         _check_objects(array, value, op, argument)
     if target is None:
@@ -129,7 +130,8 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
         return np.array(array, dtype=target, order="C")
 
 
-def _as_numpy(value: Any, op: str, argument: str) -> Array:
+def as_numpy(value: Any, op: str, argument: str) -> Array:
+    """The values as a NumPy array of whatever dtype they have; perhaps the caller's own memory."""
     try:
         if hasattr(value, "to_numpy"):  # pandas
             return np.asarray(value.to_numpy())

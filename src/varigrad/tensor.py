@@ -21,11 +21,16 @@ from varigrad.errors import DisposedError
 from varigrad.observe import OBSERVERS
 
 if TYPE_CHECKING:
-    from varigrad.ops.methods import TensorMethods
+    from varigrad.ops.methods import TensorMethods, VariableMethods
 else:
 
     class TensorMethods:
         """Where `varigrad.ops.methods` puts the chained methods and operators."""
+
+        __slots__ = ()
+
+    class VariableMethods:
+        """The same for variables."""
 
         __slots__ = ()
 
@@ -237,7 +242,7 @@ _registry_lock = threading.Lock()
 _next_variable_number: Callable[[], int] = itertools.count(1).__next__
 
 
-class Variable(Tensor):
+class Variable(VariableMethods, Tensor):
     """A tensor whose values can be replaced: what training changes.
 
     Made by `vg.variable`. It has a `name`, unique among the variables alive, by which gradients and optimizer state

@@ -1,17 +1,32 @@
-"""Derivatives of changes of shape and dtype."""
+"""Derivatives of changes of shape, layout and dtype."""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
 from varigrad.engine import run_kernel
+from varigrad.gradients.rules import sum_to
 from varigrad.ops.arguments import cast_to
 from varigrad.tape import Gradient, input_dtypes, input_shapes, nothing
+from varigrad.tensor import Tensor
 
 __all__ = ["GRADIENTS"]
 
+
+def _transpose(dy: Tensor, perm: tuple[int, ...]) -> Tensor:
+    inverse = tuple(sorted(range(len(perm)), key=perm.__getitem__))
+    return run_kernel("Transpose", (dy,), {"perm": inverse})
+
+
+def _pad(dy: Tensor, x: tuple[int, ...], paddings: tuple[tuple[int, int], ...], constant_value: float) -> Tensor:
+    return run_kernel("Slice", (dy,), {"begin": tuple([before for before, _ in paddings]), "size": x})
+
+
 GRADIENTS: dict[str, Gradient] = {
+    "BroadcastTo": Gradient(lambda dy, x, shape: sum_to(dy, x), input_shapes),
     "Cast": Gradient(lambda dy, x_dtype, dtype: cast_to(dy, x_dtype), input_dtypes),
     "Identity": Gradient(lambda dy: dy, nothing),
+    "PadV2": Gradient(_pad, input_shapes),
     "Reshape": Gradient(lambda dy, x, shape: run_kernel("Reshape", (dy,), {"shape": x}), input_shapes),
+    "Transpose": Gradient(_transpose, nothing),
 }

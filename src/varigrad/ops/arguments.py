@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from varigrad.dtypes import DType, dtype_name, numpy_dtype, promote, to_array
+from varigrad.dtypes import DType, as_numpy, dtype_name, numpy_dtype, promote, to_array
 from varigrad.engine import Attrs, make_tensor, run_kernel
 from varigrad.tensor import Tensor, format_shape
 
@@ -19,9 +19,12 @@ __all__ = [
     "cast_to",
     "convert",
     "convert_floating",
+    "convert_integers",
     "normalize_axes",
     "normalize_axis",
+    "normalize_shape",
     "operands",
+    "reshape_to",
     "unary",
 ]
 
@@ -51,9 +54,37 @@ def convert_floating(value: TensorLike, op: str, argument: str) -> Tensor:
     return cast_to(x, "float32")
 
 
+def convert_integers(value: TensorLike, op: str, argument: str) -> Tensor:
+    """The tensor behind an argument that holds integers, such as indices: int32 or int64; bools become int32.
+
+    Raises:
+        TypeError: the values are neither; a float tensor is never rounded in silence.
+    """
+    if isinstance(value, Tensor):
+        kind = value.storage.dtype.kind
+        if kind == "i":
+            return value
+        if kind == "b":
+            return cast_to(value, "int32")
+        found = f"{value.dtype} tensor; cast it with .cast('int32')"
+    elif value is None:
+        found = "None"
+    else:
+        array = as_numpy(value, op, argument)
+        if array.dtype.kind in "iub" or not array.size:
+            return make_tensor(to_array(array, "int32", op, argument))
+        found = f"{array.dtype} values"
+    raise TypeError(f"{op}: {argument} must hold integers, got {found}")
+
+
 def cast_to(x: Tensor, dtype: str) -> Tensor:
     """`x` in another dtype."""
     return run_kernel("Cast", (x,), {"dtype": dtype})
+
+
+def reshape_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """`x` with its values in another shape, which they fill."""
+    return run_kernel("Reshape", (x,), {"shape": shape})
 
 
 def operands(op: str, a: TensorLike, b: TensorLike) -> tuple[Tensor, Tensor]:
@@ -123,6 +154,17 @@ def normalize_axis(op: str, axis: Any, rank: int, argument: str = "axis") -> int
     if not -rank <= position < rank:
         raise ValueError(f"{op}: {argument} {position} is out of range for a tensor of rank {rank}")
     return position % rank
+
+
+def normalize_shape(op: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
+    """A shape as a tuple of ints, none of them negative."""
+    try:
+        lengths = tuple([operator.index(n) for n in shape])
+    except TypeError:
+        raise TypeError(f"{op}: {argument} must be a list of integers, got {shape!r}") from None
+    if lengths and min(lengths) < 0:
+        raise ValueError(f"{op}: {argument} {format_shape(lengths)} has a negative length")
+    return lengths
 
 
 def normalize_axes(op: str, axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:

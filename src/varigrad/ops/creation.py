@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from varigrad.dtypes import to_array
-from varigrad.engine import make_tensor
-from varigrad.ops.arguments import TensorLike
+from varigrad.engine import make_tensor, run_kernel
+from varigrad.ops.arguments import TensorLike, check_dtype, convert, convert_integers, normalize_shape
 from varigrad.tensor import Tensor, Variable, format_shape
 
-__all__ = ["scalar", "tensor", "variable"]
+__all__ = ["fill", "one_hot", "ones", "ones_like", "scalar", "tensor", "variable", "zeros", "zeros_like"]
 
 
 def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
@@ -83,3 +83,98 @@ def variable(
     if isinstance(initial_value, Tensor) and dtype is None:
         return Variable(initial_value.storage.copy(), trainable, name)
     return Variable(to_array(value, dtype, "variable", "initial_value"), trainable, name)
+
+
+def zeros(shape: Sequence[int], dtype: str = "float32") -> Tensor:
+    """Zeros in a shape. Mirrors `tf.zeros`.
+
+    >>> import varigrad as vg
+    >>> vg.zeros([2, 2]).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    attrs = {"shape": normalize_shape("zeros", shape), "value": 0, "dtype": check_dtype("zeros", dtype)}
+    return run_kernel("Fill", (), attrs)
+
+
+def ones(shape: Sequence[int], dtype: str = "float32") -> Tensor:
+    """Ones in a shape. Mirrors `tf.ones`.
+
+    >>> import varigrad as vg
+    >>> vg.ones([2], "int32").tolist()
+    [1, 1]
+    """
+    attrs = {"shape": normalize_shape("ones", shape), "value": 1, "dtype": check_dtype("ones", dtype)}
+    return run_kernel("Fill", (), attrs)
+
+
+def fill(shape: Sequence[int], value: TensorLike, dtype: str | None = None) -> Tensor:
+    """One value in a shape. Mirrors `tf.fill`.
+
+    Args:
+        shape: The shape of the result.
+        value: A number, bool or string, or a scalar tensor, through which gradients flow.
+        dtype: The dtype; by default float32 for Python numbers, and the value's own otherwise.
+
+    Raises:
+        ValueError: `value` is more than one value.
+
+    >>> import varigrad as vg
+    >>> vg.fill([2, 2], 4).tolist()
+    [[4.0, 4.0], [4.0, 4.0]]
+    """
+    # The value is a tensor, not an attribute, so that a compiled step need not be compiled for each one.
+    x = convert(value, "fill", "value", dtype)
+    if x.rank:
+        raise ValueError(f"fill: value must be one value, got shape {format_shape(x.shape)}; broadcast_to takes many")
+    return run_kernel("BroadcastTo", (x,), {"shape": normalize_shape("fill", shape)})
+
+
+def zeros_like(x: TensorLike) -> Tensor:
+    """Zeros in the shape and dtype of `x`. Mirrors `tf.zerosLike`.
+
+    >>> import varigrad as vg
+    >>> vg.zeros_like([[1, 2]]).tolist()
+    [[0.0, 0.0]]
+    """
+    return run_kernel("ZerosLike", (convert(x, "zeros_like", "x"),))
+
+
+def ones_like(x: TensorLike) -> Tensor:
+    """Ones in the shape and dtype of `x`. Mirrors `tf.onesLike`.
+
+    >>> import varigrad as vg
+    >>> vg.ones_like([[1, 2]]).tolist()
+    [[1.0, 1.0]]
+    """
+    return run_kernel("OnesLike", (convert(x, "ones_like", "x"),))
+
+
+def one_hot(indices: TensorLike, depth: int, on_value: float = 1, off_value: float = 0, dtype: str = "int32") -> Tensor:
+    """A row for each index, with `on_value` at the index and `off_value` elsewhere. Mirrors `tf.oneHot`.
+
+    Args:
+        indices: Integers (or bools, as 0 and 1), any shape. An index outside `0 … depth - 1` gives a row of
+            `off_value` only.
+        depth: The length of a row.
+        on_value: The value at the index.
+        off_value: The value elsewhere.
+        dtype: The dtype of the result.
+
+    Returns:
+        A tensor of shape `[*indices.shape, depth]`.
+
+    Raises:
+        TypeError: The indices are not integers.
+
+    >>> import varigrad as vg
+    >>> vg.one_hot([0, 2, 5], 3).tolist()
+    [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
+    """
+    x = convert_integers(indices, "one_hot", "indices")
+    attrs = {
+        "depth": normalize_shape("one_hot", (depth,), "depth")[0],
+        "on_value": on_value,
+        "off_value": off_value,
+        "dtype": check_dtype("one_hot", dtype),
+    }
+    return run_kernel("OneHot", (x,), attrs)

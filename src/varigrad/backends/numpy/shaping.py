@@ -1,8 +1,10 @@
-"""Shapes and dtypes with NumPy."""
+"""Shapes, layout and dtypes with NumPy."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from varigrad.dtypes import Array, numpy_dtype
 
@@ -24,8 +26,30 @@ def _cast(x: Array, dtype: str) -> Array:
     return x.astype(target, order="C")
 
 
+def _transpose(x: Array, perm: tuple[int, ...]) -> Array:
+    return x.transpose(perm).copy()
+
+
+def _broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
+    output = np.empty(shape, x.dtype)
+    output[...] = x
+    return output
+
+
+def _pad(x: Array, paddings: tuple[tuple[int, int], ...], constant_value: float) -> Array:
+    shape = tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)])
+    output = np.zeros(shape, x.dtype)
+    if constant_value != 0:
+        output.fill(constant_value)
+    output[tuple([slice(before, before + n) for n, (before, _) in zip(x.shape, paddings, strict=True)])] = x
+    return output
+
+
 KERNELS: dict[str, Any] = {
+    "BroadcastTo": _broadcast_to,
     "Cast": _cast,
     "Identity": _identity,
+    "PadV2": _pad,
     "Reshape": _reshape,
+    "Transpose": _transpose,
 }
