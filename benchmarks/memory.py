@@ -8,10 +8,9 @@ from __future__ import annotations
 import resource
 import sys
 
+import varigrad as vg
 from contenders.varigrad_eager import make
 from tasks import TASKS
-
-import varigrad as vg
 
 
 def resident_kilobytes() -> int:

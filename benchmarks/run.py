@@ -100,7 +100,7 @@ def table(results: dict[str, dict[str, list[float]]]) -> str:
             cell = f"{median(seconds[name]) * 1e6:,.0f} µs"
             if name != BASE and BASE in seconds:
                 ratio = median(ours / theirs for ours, theirs in zip(seconds[BASE], seconds[name]))
-                cell += f" (ours {ratio:.2f}×)"
+                cell += f" (ours {ratio:.2f})"
             cells.append(cell)
         rows.append(f"| {task} | " + " | ".join(cells) + " |")
     return "\n".join(rows)

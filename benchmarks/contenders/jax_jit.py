@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+
 from tasks import BETA1, BETA2, EPSILON, LEARNING_RATE, Task
 
 
@@ -28,10 +29,12 @@ def make(task: Task) -> Callable[[], float]:
         layers, first, second, steps = state
         loss, gradients = jax.value_and_grad(loss_of)(layers, x, y)
         steps = steps + 1
-        rate = LEARNING_RATE * jnp.sqrt(1 - BETA2**steps) / (1 - BETA1**steps)
+        rate, correction = LEARNING_RATE / (1 - BETA1**steps), 1 / jnp.sqrt(1 - BETA2**steps)
         first = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, first, gradients)
         second = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * g * g, second, gradients)
-        layers = jax.tree.map(lambda p, m, v: p - rate * m / (jnp.sqrt(v) + EPSILON), layers, first, second)
+        layers = jax.tree.map(
+            lambda p, m, v: p - rate * m / (jnp.sqrt(v) * correction + EPSILON), layers, first, second
+        )
         return (layers, first, second, steps), loss
 
     layers = jax.tree.map(jnp.asarray, task.weights())

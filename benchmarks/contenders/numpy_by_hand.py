@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+
 from tasks import BETA1, BETA2, EPSILON, LEARNING_RATE, Task
 
 
@@ -39,13 +40,13 @@ def make(task: Task) -> Callable[[], float]:
             if i:
                 dz = (dz @ parameters[i].T) * (a > 0)
         steps += 1
-        rate = LEARNING_RATE * np.sqrt(1 - BETA2**steps) / (1 - BETA1**steps)
+        rate, correction = LEARNING_RATE / (1 - BETA1**steps), float(1 / np.sqrt(1 - BETA2**steps))
         for p, g, m, v in zip(parameters, gradients, first, second):
             m *= BETA1
             m += (1 - BETA1) * g
             v *= BETA2
             v += (1 - BETA2) * g * g
-            p -= rate * m / (np.sqrt(v) + EPSILON)
+            p -= rate * m / (np.sqrt(v) * correction + EPSILON)
         return float(loss)
 
     return step

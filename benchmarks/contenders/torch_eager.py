@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+
 from tasks import BETA1, BETA2, EPSILON, LEARNING_RATE, Task
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tasks import BETA1, BETA2, EPSILON, LEARNING_RATE, Task
-
 import varigrad as vg
+from tasks import BETA1, BETA2, EPSILON, LEARNING_RATE, Task
 
 
 def make(task: Task) -> Callable[[], float]:
