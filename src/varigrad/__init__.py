@@ -14,9 +14,9 @@ from varigrad.ops import fused as fused
 from varigrad.ops import methods as _methods
 from varigrad.ops.arithmetic import *
 from varigrad.ops.creation import *
-from varigrad.ops.matmul import *
 from varigrad.ops.indexing import *
 from varigrad.ops.joining import *
+from varigrad.ops.matmul import *
 from varigrad.ops.normalization import *
 from varigrad.ops.random import *
 from varigrad.ops.reduction import *

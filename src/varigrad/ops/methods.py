@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from varigrad import scopes
-from varigrad.ops import arithmetic, assignment, creation, indexing, joining, normalization, reduction, shaping
+from varigrad.ops import arithmetic, assignment, creation, indexing, joining, matmul, normalization, reduction, shaping
 from varigrad.ops.arguments import TensorLike
 from varigrad.tensor import Tensor, Variable
 
@@ -27,6 +27,11 @@ class TensorMethods:
     add = arithmetic.add
     sub = arithmetic.sub
     mul = arithmetic.mul
+
+    # Matrix products
+    dot = matmul.dot
+    mat_mul = matmul.mat_mul
+    matmul = mat_mul
 
     # Shaping
     cast = shaping.cast
@@ -68,6 +73,7 @@ class TensorMethods:
     __add__ = arithmetic.add
     __sub__ = arithmetic.sub
     __mul__ = arithmetic.mul
+    __matmul__ = mat_mul
 
     def __radd__(self, other: TensorLike) -> Tensor:
         return arithmetic.add(other, self)
@@ -77,6 +83,9 @@ class TensorMethods:
 
     def __rmul__(self, other: TensorLike) -> Tensor:
         return arithmetic.mul(other, self)
+
+    def __rmatmul__(self, other: TensorLike) -> Tensor:
+        return matmul.mat_mul(other, self)
 
 
 class VariableMethods:
