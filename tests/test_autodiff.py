@@ -1,0 +1,372 @@
+"""Gradients of functions: values, orders, errors."""
+
+import numpy as np
+import pytest
+
+import varigrad as vg
+
+
+@pytest.fixture
+def w():
+    return vg.variable([1.0, 2.0, 3.0], name="w")
+
+
+# grad, grads, value_and_grad(s)
+
+
+def test_grad_of_a_square():
+    assert vg.grad(lambda x: x.square())([1.0, 2.0]).tolist() == [2.0, 4.0]
+
+
+def test_dy_weights_the_outputs():
+    assert vg.grad(lambda x: x.square())([1.0, 2.0], [10.0, 100.0]).tolist() == [20.0, 400.0]
+
+
+def test_dy_of_another_shape_is_an_error():
+    with pytest.raises(ValueError, match=r"dy has shape \[3\] but f returned \[2\]"):
+        vg.grad(lambda x: x.square())([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def test_grads_of_two_arguments():
+    da, db = vg.grads(lambda a, b: a * b.square())([[2.0], [3.0]])
+    assert (da.item(), db.item()) == (9.0, 12.0)
+
+
+def test_grads_takes_a_list():
+    with pytest.raises(TypeError, match="as a list"):
+        vg.grads(lambda a: a)(vg.scalar(1.0))
+
+
+def test_value_and_grad():
+    value, gradient = vg.value_and_grad(lambda x: x.square().sum())([1.0, 2.0])
+    assert (value.item(), gradient.tolist()) == (5.0, [2.0, 4.0])
+
+
+def test_value_and_grads_by_field():
+    result = vg.value_and_grads(lambda a, b: a * b)([2.0, 3.0])
+    assert result.value.item() == 6.0
+    assert [g.item() for g in result.grads] == [3.0, 2.0]
+
+
+def test_an_argument_used_often_sums_its_gradients():
+    assert vg.grad(lambda x: x * x + x * x * x + x)(vg.scalar(2.0)).item() == 4.0 + 12.0 + 1.0
+
+
+def test_an_argument_returned_as_it_is_has_gradient_one():
+    assert vg.grad(lambda x: x)([5.0, 6.0]).tolist() == [1.0, 1.0]
+
+
+def test_gradients_to_the_fourth_order():
+    f = lambda x: x * x * x * x  # noqa: E731
+    expected = [32.0, 48.0, 48.0, 24.0]
+    for value in expected:
+        f = vg.grad(f)
+        assert f(vg.scalar(2.0)).item() == value
+
+
+def test_an_inner_gradient_of_the_same_tensor_keeps_its_own_account():
+    # d/dx [x * d/dy (x*y) at y=x] = d/dx [x * x] = 2x; counting x as y too would give 4x.
+    outer = vg.grad(lambda x: x * vg.grad(lambda y: x * y)(x))
+    assert outer(vg.scalar(3.0)).item() == 6.0
+
+
+def test_an_inner_gradient_may_use_the_outer_argument():
+    # d/dx [d/dy (x² y²) at y=3] = 12x
+    assert vg.grad(lambda x: vg.grad(lambda y: x * x * y * y)(vg.scalar(3.0)))(vg.scalar(2.0)).item() == 24.0
+
+
+def test_a_gradient_penalty_reaches_the_variables(w):
+    x = vg.tensor([1.0, -1.0, 2.0])
+
+    def penalty():
+        slope = vg.grad(lambda x: (w * x * x).sum())(x)
+        return slope.square().sum()
+
+    # slope = 2 w x; penalty = Σ 4 w² x²; derivative 8 w x²
+    assert vg.variable_grads(penalty, [w]).grads["w"].tolist() == [8.0, 16.0, 96.0]
+
+
+def test_variable_grads_inside_variable_grads(w):
+    def outer():
+        inner = vg.variable_grads(lambda: (w * w * w).sum(), [w])
+        return inner.grads["w"].square().sum()
+
+    # gradient 3w²; its square 9w⁴; derivative 36w³
+    assert vg.variable_grads(outer, [w]).grads["w"].tolist() == [36.0, 288.0, 972.0]
+
+
+def test_control_flow_is_ordinary_python():
+    def f(x):
+        y = x
+        for _ in range(3):
+            if y.sum() < 100:
+                y = y * 2.0
+        return y
+
+    assert vg.grad(f)([1.0, 1.0]).tolist() == [8.0, 8.0]
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x.numpy(), lambda x: x.tolist()])
+def test_arguments_may_be_tensors_arrays_or_lists(make):
+    assert vg.grad(lambda x: x.square())(make(vg.tensor([3.0]))).tolist() == [6.0]
+
+
+def test_no_path_from_the_argument_names_its_position():
+    with pytest.raises(vg.GradientError, match="does not depend on argument 1"):
+        vg.grads(lambda a, b: a * 2.0)([vg.scalar(1.0), vg.scalar(2.0)])
+
+
+def test_what_f_returns_must_be_a_tensor():
+    with pytest.raises(TypeError, match="f must return a tensor, got float"):
+        vg.grad(lambda x: 3.0)(vg.scalar(1.0))
+
+
+# variable_grads
+
+
+def test_variable_grads_by_name(w):
+    v = vg.variable([0.5], name="v")
+    value, grads = vg.variable_grads(lambda: w.square().sum() + v.sum())
+    assert value.item() == 14.5
+    assert {k: g.tolist() for k, g in grads.items()} == {"w": [2.0, 4.0, 6.0], "v": [1.0]}
+
+
+def test_gradients_come_in_the_order_in_which_variables_were_made():
+    first, second = vg.variable([1.0], name="first"), vg.variable([1.0], name="second")
+    assert list(vg.variable_grads(lambda: (second * first).sum()).grads) == ["first", "second"]
+
+
+def test_a_variable_off_the_path_is_absent(w):
+    b = vg.variable([1.0], name="b")
+    assert list(vg.variable_grads(lambda: w.sum(), [w, b]).grads) == ["w"]
+
+
+def test_var_list_limits_what_is_differentiated(w):
+    v = vg.variable([1.0], name="v")
+    assert list(vg.variable_grads(lambda: (w * v).sum(), [v]).grads) == ["v"]
+
+
+def test_frozen_variables_are_left_out(w):
+    frozen = vg.variable([1.0], trainable=False, name="frozen")
+    assert list(vg.variable_grads(lambda: (w * frozen).sum()).grads) == ["w"]
+    assert list(vg.variable_grads(lambda: (w * frozen).sum(), [w, frozen]).grads) == ["w"]
+    with pytest.raises(vg.GradientError, match="none of the variables is trainable .*frozen"):
+        vg.variable_grads(lambda: (w * frozen).sum(), [frozen])
+
+
+def test_a_variable_may_be_frozen_between_two_calls(w):
+    v = vg.variable([1.0], name="v")
+    w.trainable = False
+    assert list(vg.variable_grads(lambda: (w * v).sum()).grads) == ["v"]
+    w.trainable = True
+    assert list(vg.variable_grads(lambda: (w * v).sum()).grads) == ["w", "v"]
+
+
+@pytest.mark.parametrize(
+    "collect", [lambda a, b: [a, b], lambda a, b: (a, b), lambda a, b: {"first": a, "second": b}]
+)
+def test_scalars_in_a_container_are_summed_and_come_back_as_parts(w, collect):
+    def f():
+        return collect(w.sum(), w.square().sum())
+
+    result = vg.variable_grads(f)
+    value, grads = result
+    assert value.item() == 20.0
+    assert grads["w"].tolist() == [3.0, 5.0, 7.0]
+    parts = result.parts
+    assert [p.item() for p in (parts.values() if isinstance(parts, dict) else parts)] == [6.0, 14.0]
+
+
+def test_a_value_that_is_no_scalar_is_an_error_with_its_shape(w):
+    with pytest.raises(ValueError, match=r"shape \[3\]; reduce it to a scalar"):
+        vg.variable_grads(lambda: w.square())
+    with pytest.raises(ValueError, match=r"shape \[3\]"):
+        vg.variable_grads(lambda: [w.sum(), w])
+
+
+@pytest.mark.parametrize("returned", [None, 3.0, [], "text"])
+def test_a_value_that_is_no_tensor_is_an_error(w, returned):
+    with pytest.raises(TypeError, match="must return a scalar tensor"):
+        vg.variable_grads(lambda: returned)
+
+
+def test_a_constant_value_names_the_variables_that_were_looked_at(w):
+    with pytest.raises(vg.GradientError, match="depends on none of the variables .*'w'"):
+        vg.variable_grads(lambda: vg.scalar(1.0) * 2.0, [w])
+
+
+def test_an_op_that_breaks_the_path_is_named(w):
+    with pytest.raises(vg.GradientError, match=r"ArgMax.*cannot be differentiated"):
+        vg.variable_grads(lambda: vg.arg_max(w).cast("float32").sum(), [w])
+
+
+def test_a_value_read_out_breaks_the_path(w):
+    with pytest.raises(vg.GradientError, match="depends on none"):
+        vg.variable_grads(lambda: vg.tensor(w.numpy()).sum(), [w])
+
+
+@pytest.mark.parametrize("bad", [[], (), "w"])
+def test_var_list_must_be_a_list_of_variables(w, bad):
+    with pytest.raises(ValueError, match="at least one variable"):
+        vg.variable_grads(lambda: w.sum(), bad)
+
+
+def test_var_list_of_tensors_is_an_error(w):
+    with pytest.raises(TypeError, match=r"var_list\[1\] is a Tensor, not a variable"):
+        vg.variable_grads(lambda: w.sum(), [w, vg.scalar(1.0)])
+
+
+def test_f_must_be_callable(w):
+    with pytest.raises(TypeError, match="function of no arguments, got Tensor"):
+        vg.variable_grads(w.sum())
+
+
+def test_gradients_are_for_the_value_a_variable_had(w):
+    def f():
+        y = (w * w).sum()
+        w.assign([0.0, 0.0, 0.0])
+        return y
+
+    assert vg.variable_grads(f).grads["w"].tolist() == [2.0, 4.0, 6.0]
+
+
+def test_an_exception_in_f_leaves_no_tape_behind(w):
+    def f():
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        vg.variable_grads(f)
+    assert vg.variable_grads(lambda: w.sum()).grads["w"].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_no_trainable_variables_says_so():
+    import subprocess
+    import sys
+
+    code = "import varigrad as vg; vg.variable_grads(lambda: vg.scalar(1.0))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "there are no trainable variables" in run.stderr
+
+
+# variables
+
+
+def test_two_variables_of_one_name_are_an_error(w):
+    with pytest.raises(ValueError, match="a variable named 'w' exists already"):
+        vg.variable([1.0], name="w")
+
+
+def test_a_name_is_free_once_its_variable_is_gone():
+    vg.variable([1.0], name="fleeting")
+    assert vg.variable([2.0], name="fleeting").item() == 2.0
+
+
+@pytest.mark.parametrize("value", [[1.0, 2.0], [[1.0, 2.0, 3.0]], 1.0])
+def test_assigning_another_shape_is_an_error_and_changes_nothing(w, value):
+    with pytest.raises(ValueError, match=r"'w'.*\[3\]"):
+        w.assign(value)
+    assert w.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_assigning_a_tensor_of_another_dtype_is_an_error(w):
+    with pytest.raises((TypeError, ValueError), match=r"'w'.*float32.*int32|'w'.*int32.*float32"):
+        w.assign(vg.tensor([1, 2, 3], dtype="int32"))
+
+
+# custom_grad
+
+
+def test_custom_grad_replaces_the_rule():
+    @vg.custom_grad
+    def f(x, save):
+        save([x])
+        return x * x, lambda dy, saved: dy * saved[0] * 100.0
+
+    assert f([2.0]).tolist() == [4.0]
+    assert vg.grad(f)([2.0]).tolist() == [200.0]
+    assert f.__name__ == "f"
+
+
+def test_custom_grad_rules_can_be_differentiated():
+    @vg.custom_grad
+    def f(x, save):
+        save([x])
+        return x * x * x, lambda dy, saved: dy * 3.0 * saved[0] * saved[0]
+
+    assert vg.grad(vg.grad(f))([2.0]).tolist() == [12.0]
+
+
+def test_custom_grad_of_two_inputs():
+    @vg.custom_grad
+    def f(a, b, save):
+        save([a, b])
+        return a * b, lambda dy, saved: [dy * saved[1], dy * saved[0] * 2.0]
+
+    assert [g.item() for g in vg.grads(f)([vg.scalar(3.0), vg.scalar(5.0)])] == [5.0, 6.0]
+
+
+def test_save_may_be_left_out_and_grad_func_may_take_dy_alone():
+    f = vg.custom_grad(lambda x: (x * x, lambda dy: dy * 7.0))
+    assert vg.grad(f)([1.0, 2.0]).tolist() == [7.0, 7.0]
+
+
+def test_custom_grad_that_returns_its_input():
+    f = vg.custom_grad(lambda x: (x, lambda dy: dy * -1.0))
+    assert vg.grad(lambda x: f(x).square())([3.0]).tolist() == [-6.0]
+
+
+def test_custom_grad_reaches_variables_through_its_inputs(w):
+    f = vg.custom_grad(lambda x: (x * 2.0, lambda dy: dy * 5.0))
+    assert vg.variable_grads(lambda: f(w).sum()).grads["w"].tolist() == [5.0, 5.0, 5.0]
+
+
+def test_a_custom_gradient_of_the_wrong_shape_is_an_error():
+    f = vg.custom_grad(lambda x: (x.sum(), lambda dy: dy))
+    with pytest.raises(ValueError, match=r"input 0 has shape \[\], but the input has \[2\]"):
+        vg.grad(f)([1.0, 2.0])
+
+
+def test_too_few_custom_gradients_are_an_error():
+    f = vg.custom_grad(lambda a, b: (a * b, lambda dy: [dy]))
+    with pytest.raises(ValueError, match="1 gradients for 2 inputs"):
+        vg.grads(f)([vg.scalar(1.0), vg.scalar(2.0)])
+
+
+def test_an_error_inside_grad_func_is_not_hidden():
+    def rule(dy, saved):
+        raise TypeError("inside")
+
+    f = vg.custom_grad(lambda x: (x * x, rule))
+    with pytest.raises(TypeError, match="inside"):
+        vg.grad(f)([1.0])
+
+
+# check_gradients itself
+
+
+def test_check_gradients_finds_a_wrong_first_order_rule():
+    wrong = vg.custom_grad(lambda x: (x * x, lambda dy: dy * 2.1))
+    with pytest.raises(AssertionError, match="first order: the gradient for argument 0"):
+        vg.testing.check_gradients(wrong, [1.0])
+
+
+def test_check_gradients_finds_a_wrong_second_order_rule():
+    @vg.custom_grad
+    def wrong(x, save):
+        save([x])
+        return x * x * x, lambda dy, saved: dy * vg.tensor(3 * saved[0].numpy() ** 2, dtype="float64")
+
+    vg.testing.check_gradients(wrong, [1.5], order=1)
+    with pytest.raises(AssertionError, match="second order"):
+        vg.testing.check_gradients(wrong, [1.5])
+
+
+def test_check_gradients_sees_a_dtype_that_is_lost():
+    with pytest.raises(AssertionError, match="float32"):
+        vg.testing.check_gradients(lambda x: x.cast("float32"), [1.0])
+
+
+def test_gradients_of_float64_are_float64():
+    g = vg.grad(lambda x: (x * x).sum())(vg.tensor([1 / 3], dtype="float64"))
+    assert g.dtype == "float64"
+    np.testing.assert_array_equal(g.numpy(), [2 / 3])
