@@ -1,8 +1,33 @@
 """What all tests share."""
 
+import numpy as np
 import pytest
 
 import varigrad as vg
+from varigrad.observe import Observer, observing
+
+MAY_SHARE_MEMORY = {"Constant", "Identity", "Reshape"}
+
+
+class Auditor(Observer):
+    """Holds every kernel to its contract: contiguous arrays of its own, of dtypes that tensors have."""
+
+    def ran(self, kernel, inputs, attrs, outputs, nanoseconds):
+        for output in outputs:
+            storage = output.storage
+            assert isinstance(storage, np.ndarray), f"{kernel} gave a {type(storage).__name__}"
+            assert storage.flags.c_contiguous, f"{kernel} gave an array that is not contiguous"
+            assert output.dtype, f"{kernel} gave dtype {storage.dtype}"
+            if kernel not in MAY_SHARE_MEMORY:
+                for given in inputs:
+                    assert not np.may_share_memory(storage, given.storage), f"{kernel} gave memory of its input"
+
+
+@pytest.fixture(autouse=True)
+def audited_kernels():
+    """Audits every kernel that a test runs in its own thread."""
+    with observing(Auditor()):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -66,7 +66,7 @@ def test_another_backend_falls_back_on_the_reference_for_what_it_lacks():
 
 
 def test_registering_for_the_backend_in_use_takes_effect_at_once():
-    vg.register_kernel("TestReplaced", "numpy", lambda x: x)
+    vg.register_kernel("TestReplaced", "numpy", np.negative)
     vg.register_kernel("TestReplaced", "numpy", lambda x: x + x)
     assert vg.run_kernel("TestReplaced", (vg.scalar(2.0),)).item() == 4.0
 
