@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DisposedError", "GradientError", "KernelError", "VariGradError"]
+__all__ = ["DataError", "DisposedError", "GradientError", "KernelError", "OutOfRangeError", "VariGradError"]
 
 
 class VariGradError(Exception):
@@ -19,3 +19,11 @@ class GradientError(VariGradError):
 
 class KernelError(VariGradError):
     """A kernel is not registered for the backend in use."""
+
+
+class DataError(VariGradError, ValueError):
+    """A table, a data set or a preprocessing file cannot be used as asked."""
+
+
+class OutOfRangeError(VariGradError, IndexError):
+    """An index points outside the axis that it indexes."""

@@ -1,0 +1,43 @@
+"""Real data for training: tables from CSV files, built-in data sets, and the preprocessing that a model needs."""
+
+from __future__ import annotations
+
+from varigrad.data.columns import MISSING_TEXT, Column, Frame, describe_missing, format_rows, parse_columns, parse_table
+from varigrad.data.preprocessing import (
+    CategoricalField,
+    Field,
+    MissingPolicy,
+    NumericField,
+    Preprocessing,
+    Task,
+    as_classes,
+    decide_task,
+)
+from varigrad.data.samples import DATASETS, Sample, load_sample
+from varigrad.data.splitting import Split, split_rows
+from varigrad.data.table import Table, read_table
+
+__all__ = [
+    "DATASETS",
+    "MISSING_TEXT",
+    "CategoricalField",
+    "Column",
+    "Field",
+    "Frame",
+    "MissingPolicy",
+    "NumericField",
+    "Preprocessing",
+    "Sample",
+    "Split",
+    "Table",
+    "Task",
+    "as_classes",
+    "decide_task",
+    "describe_missing",
+    "format_rows",
+    "load_sample",
+    "parse_columns",
+    "parse_table",
+    "read_table",
+    "split_rows",
+]
