@@ -35,7 +35,15 @@ else:
         __slots__ = ()
 
 
-__all__ = ["Tensor", "TensorBuffer", "Variable", "call_site", "format_shape", "registered_variables"]
+__all__ = [
+    "Tensor",
+    "TensorBuffer",
+    "Variable",
+    "call_site",
+    "find_variable",
+    "format_shape",
+    "registered_variables",
+]
 
 _next_id: Callable[[], int] = itertools.count(1).__next__
 
@@ -294,6 +302,11 @@ def registered_variables() -> list[Variable]:
     with _registry_lock:
         variables = list(_registry.values())
     return sorted(variables, key=lambda v: v.id)
+
+
+def find_variable(name: str) -> Variable | None:
+    """The variable alive under this name, if there is one."""
+    return _registry.get(name)
 
 
 def forget_variable(variable: Variable) -> None:
