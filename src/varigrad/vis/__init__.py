@@ -1,1 +1,12 @@
-"""Plots."""
+"""Plots of training, drawn with Matplotlib (`pip install 'varigrad[plots]'`).
+
+from varigrad import vis
+
+vis.plot_history({"loss": losses}, "losses.png")
+"""
+
+from __future__ import annotations
+
+from varigrad.vis.training import plot_gradient_norms, plot_history
+
+__all__ = ["plot_gradient_norms", "plot_history"]
