@@ -11,16 +11,23 @@ from varigrad.backends import numpy as _numpy_backend  # registers its kernels
 from varigrad.engine import *
 from varigrad.errors import *
 from varigrad.ops import fused as fused
+from varigrad.ops import losses as losses
 from varigrad.ops import methods as _methods
 from varigrad.ops.arithmetic import *
+from varigrad.ops.comparison import *
+from varigrad.ops.counting import *
 from varigrad.ops.creation import *
+from varigrad.ops.elementwise import *
 from varigrad.ops.indexing import *
 from varigrad.ops.joining import *
+from varigrad.ops.linalg import *
+from varigrad.ops.losses import Reduction as Reduction
 from varigrad.ops.matmul import *
 from varigrad.ops.normalization import *
 from varigrad.ops.random import *
 from varigrad.ops.reduction import *
 from varigrad.ops.shaping import *
+from varigrad.ops.trigonometry import *
 from varigrad.scopes import *
 from varigrad.tape import register_gradient as register_gradient
 from varigrad.tensor import Tensor as Tensor

@@ -6,12 +6,42 @@ a tensor, None, or a function that makes it if it is wanted. Rules are written w
 
 from __future__ import annotations
 
-from varigrad.gradients import arithmetic, creation, indexing, joining, matmul, normalization, reduction, shaping
+from varigrad.gradients import (
+    arithmetic,
+    comparison,
+    counting,
+    creation,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    losses,
+    matmul,
+    normalization,
+    reduction,
+    shaping,
+    trigonometry,
+)
 from varigrad.tape import register_gradient
 
 __all__: list[str] = []
 
-_FAMILIES = (arithmetic, creation, indexing, joining, matmul, normalization, reduction, shaping)
+_FAMILIES = (
+    arithmetic,
+    comparison,
+    counting,
+    creation,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    losses,
+    matmul,
+    normalization,
+    reduction,
+    shaping,
+    trigonometry,
+)
 
 for _family in _FAMILIES:
     for _name, _gradient in _family.GRADIENTS.items():

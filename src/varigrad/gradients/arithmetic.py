@@ -4,34 +4,123 @@
 
 from __future__ import annotations
 
-from varigrad.gradients.rules import sum_to
-from varigrad.ops.arithmetic import mul, multiply_no_nan, scale
-from varigrad.tape import Gradient, input_shapes, inputs, nothing
+from varigrad.gradients.rules import chain, no_slope, sum_to
+from varigrad.ops.arithmetic import (
+    add,
+    div,
+    div_no_nan,
+    floor_div,
+    maximum_grad,
+    mul,
+    multiply_no_nan,
+    pow,
+    scale,
+    sub,
+)
+from varigrad.ops.comparison import greater, where
+from varigrad.ops.elementwise import conj, log, neg, reciprocal, square
+from varigrad.tape import Gradient, input_shapes, inputs, inputs_and_outputs, nothing
+from varigrad.tensor import Tensor
 
 __all__ = ["GRADIENTS"]
+
+
+def _log_of_positive(x: Tensor) -> Tensor:
+    return where(greater(x, 0.0), log(x), 0.0)
+
 
 GRADIENTS: dict[str, Gradient] = {
     "Add": Gradient(
         lambda dy, a, b: (lambda: sum_to(dy, a), lambda: sum_to(dy, b)),
         input_shapes,
     ),
-    "Sub": Gradient(
-        lambda dy, a, b: (lambda: sum_to(dy, a), lambda: sum_to(scale(dy, -1.0), b)),
+    "AddN": Gradient(lambda dy, *shapes: (dy,) * len(shapes), input_shapes),
+    "Atan2": Gradient(
+        lambda dy, a, b: (
+            lambda: sum_to(chain(div_no_nan(b, add(square(a), square(b))), dy), a.shape),
+            lambda: sum_to(chain(div_no_nan(neg(a), add(square(a), square(b))), dy), b.shape),
+        ),
+        inputs,
+    ),
+    "DivNoNan": Gradient(
+        lambda dy, a, b: (
+            lambda: sum_to(div_no_nan(dy, conj(b)), a.shape),
+            lambda: sum_to(chain(div_no_nan(div_no_nan(neg(a), b), b), dy), b.shape),
+        ),
+        inputs,
+    ),
+    "FloorDiv": Gradient(
+        lambda dy, a, b: (lambda: sum_to(no_slope(dy), a), lambda: sum_to(no_slope(dy), b)),
         input_shapes,
+    ),
+    "Maximum": Gradient(
+        lambda dy, a, b: (
+            lambda: sum_to(maximum_grad(dy, a, b), a.shape),
+            lambda: sum_to(maximum_grad(dy, b, a), b.shape),
+        ),
+        inputs,
+    ),
+    "MaximumGrad": Gradient(
+        lambda ddy, dy, a, b: (
+            maximum_grad(ddy, a, b),
+            lambda: no_slope(a),
+            lambda: no_slope(b),
+        ),
+        inputs,
+    ),
+    "Minimum": Gradient(
+        lambda dy, a, b: (
+            lambda: sum_to(maximum_grad(dy, b, a), a.shape),
+            lambda: sum_to(maximum_grad(dy, a, b), b.shape),
+        ),
+        inputs,
+    ),
+    "Mod": Gradient(
+        lambda dy, a, b: (
+            lambda: sum_to(dy, a.shape),
+            lambda: sum_to(chain(neg(floor_div(a, b)), dy), b.shape),
+        ),
+        inputs,
     ),
     "Multiply": Gradient(
         lambda dy, a, b: (
-            lambda: sum_to(multiply_no_nan(b, dy), a.shape),
-            lambda: sum_to(multiply_no_nan(a, dy), b.shape),
+            lambda: sum_to(chain(b, dy), a.shape),
+            lambda: sum_to(chain(a, dy), b.shape),
         ),
         inputs,
     ),
     "MultiplyNoNan": Gradient(
         lambda dy, x, weight: (
-            lambda: sum_to(mul(weight, dy), x.shape),
-            lambda: sum_to(multiply_no_nan(x, dy), weight.shape),
+            lambda: sum_to(mul(conj(weight), dy), x.shape),
+            lambda: sum_to(chain(x, dy), weight.shape),
+        ),
+        inputs,
+    ),
+    # At base 0, base^(exp - 1) is infinite where exp is 0, which says that it does not count.
+    "Pow": Gradient(
+        lambda dy, base, exp, y: (
+            lambda: sum_to(chain(multiply_no_nan(pow(base, sub(exp, 1.0)), exp), dy), base.shape),
+            lambda: sum_to(chain(mul(y, _log_of_positive(base)), dy), exp.shape),
+        ),
+        inputs_and_outputs,
+    ),
+    "RealDiv": Gradient(
+        lambda dy, a, b: (
+            lambda: sum_to(chain(reciprocal(b), dy), a.shape),
+            lambda: sum_to(chain(div(div(neg(a), b), b), dy), b.shape),
         ),
         inputs,
     ),
     "Scale": Gradient(lambda dy, factor: scale(dy, factor), nothing),
+    "SquaredDifference": Gradient(
+        lambda dy, a, b: (
+            lambda: sum_to(chain(scale(sub(a, b), 2.0), dy), a.shape),
+            lambda: sum_to(chain(scale(sub(a, b), -2.0), dy), b.shape),
+        ),
+        inputs,
+    ),
+    "Sub": Gradient(
+        lambda dy, a, b: (lambda: sum_to(dy, a), lambda: sum_to(neg(dy), b)),
+        input_shapes,
+    ),
 }

@@ -7,10 +7,11 @@ from typing import Any
 
 from varigrad.autodiff import grads
 from varigrad.engine import run_kernel
+from varigrad.ops.elementwise import conj
 from varigrad.tape import Rule
 from varigrad.tensor import Tensor
 
-__all__ = ["by_formula", "sum_to"]
+__all__ = ["by_formula", "chain", "no_slope", "sum_to"]
 
 
 def by_formula(formula: Callable[..., Tensor]) -> Rule:
@@ -24,6 +25,20 @@ def by_formula(formula: Callable[..., Tensor]) -> Rule:
         return tuple(grads(lambda *xs: formula(*xs, **attrs))(inputs, dy))
 
     return rule
+
+
+def chain(derivative: Tensor, dy: Tensor) -> Tensor:
+    """The chain rule: derivative times `dy`, and 0 where `dy` is 0, even if the derivative is infinite or NaN there.
+
+    A gradient of complex numbers is that for the real parts plus i times that for the imaginary ones; with the
+    conjugate this product is right for it.
+    """
+    return run_kernel("MultiplyNoNan", (conj(derivative), dy))
+
+
+def no_slope(x: Tensor) -> Tensor:
+    """The gradient, 0, of a function that is constant wherever it is smooth, for an input of the shape of `x`."""
+    return run_kernel("ZerosLike", (x,))
 
 
 def sum_to(dy: Tensor, shape: tuple[int, ...]) -> Tensor:

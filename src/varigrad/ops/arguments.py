@@ -9,11 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from varigrad.dtypes import DType, as_numpy, dtype_name, numpy_dtype, promote, to_array
-from varigrad.engine import Attrs, make_tensor, run_kernel
+from varigrad.engine import NO_ATTRS, Attrs, make_tensor, run_kernel
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
+    "NUMERIC",
+    "REAL",
     "TensorLike",
+    "accept",
     "binary",
     "broadcast_shapes",
     "cast_to",
@@ -43,15 +46,39 @@ def convert(value: TensorLike, op: str, argument: str, dtype: str | None = None)
     return make_tensor(to_array(value, dtype, op, argument))
 
 
-def convert_floating(value: TensorLike, op: str, argument: str) -> Tensor:
-    """The tensor behind an argument, as float32 where it holds integers or bools."""
+# The NumPy kinds that an argument may have, for `accept`.
+NUMERIC = "fic"
+REAL = "fi"
+_WANTED = {
+    NUMERIC: "numeric",
+    "fc": "numeric",
+    "i": "integer",
+    "b": "bool (compare numbers first, as in x != 0)",
+}
+
+
+def accept(value: TensorLike, op: str, argument: str, kinds: str) -> Tensor:
+    """The tensor behind an argument, of one of the NumPy kinds given.
+
+    Bools become int32, and integers float32, where the kinds hold these but not their own.
+
+    Raises:
+        TypeError: strings where numbers are wanted, complex numbers where real ones are.
+    """
     x = convert(value, op, argument)
     kind = x.storage.dtype.kind
-    if kind in "fc":
+    if kind in kinds:
         return x
-    if kind == "O":
-        raise TypeError(f"{op}: {argument} holds strings, but must be numeric")
-    return cast_to(x, "float32")
+    if kind == "b" and "i" in kinds:
+        return cast_to(x, "int32")
+    if kind in "bi" and "f" in kinds:
+        return cast_to(x, "float32")
+    raise TypeError(f"{op}: {argument} must be {_WANTED.get(kinds, 'real')}, got {x.dtype}")
+
+
+def convert_floating(value: TensorLike, op: str, argument: str) -> Tensor:
+    """The tensor behind an argument, as float32 where it holds integers or bools."""
+    return accept(value, op, argument, "fc")
 
 
 def convert_integers(value: TensorLike, op: str, argument: str) -> Tensor:
@@ -117,10 +144,16 @@ def _beside(tensor: Tensor, value: TensorLike, op: str, argument: str) -> Tensor
     return convert(value, op, argument)
 
 
-def binary(kernel: str, op: str, a: TensorLike, b: TensorLike) -> Tensor:
-    """Runs a kernel of two broadcast operands of one dtype."""
-    if not (isinstance(a, Tensor) and isinstance(b, Tensor) and a.storage.dtype is b.storage.dtype):
+def binary(kernel: str, op: str, a: TensorLike, b: TensorLike, kinds: str = NUMERIC) -> Tensor:
+    """Runs a kernel of two broadcast operands of one dtype, whose NumPy kind is one of `kinds` (see `accept`)."""
+    if not (
+        isinstance(a, Tensor)
+        and isinstance(b, Tensor)
+        and a.storage.dtype is b.storage.dtype
+        and a.storage.dtype.kind in kinds
+    ):
         a, b = operands(op, a, b)
+        a, b = accept(a, op, "a", kinds), accept(b, op, "b", kinds)
     try:
         return run_kernel(kernel, (a, b))
     except ValueError:
@@ -128,11 +161,11 @@ def binary(kernel: str, op: str, a: TensorLike, b: TensorLike) -> Tensor:
         raise
 
 
-def unary(kernel: str, op: str, x: TensorLike, attrs: Attrs | None = None) -> Tensor:
-    """Runs an elementwise kernel of real or complex numbers; integers and bools become float32."""
-    if not (isinstance(x, Tensor) and x.storage.dtype.kind == "f"):
-        x = convert_floating(x, op, "x")
-    return run_kernel(kernel, (x,)) if attrs is None else run_kernel(kernel, (x,), attrs)
+def unary(kernel: str, op: str, x: TensorLike, attrs: Attrs = NO_ATTRS, kinds: str = "fc") -> Tensor:
+    """Runs an elementwise kernel of numbers whose NumPy kind is one of `kinds` (see `accept`)."""
+    if not (isinstance(x, Tensor) and x.storage.dtype.kind in kinds):
+        x = accept(x, op, "x", kinds)
+    return run_kernel(kernel, (x,), attrs)
 
 
 def broadcast_shapes(op: str, a: Tensor, b: Tensor) -> tuple[int, ...]:

@@ -8,7 +8,22 @@ from __future__ import annotations
 from typing import Any, cast
 
 from varigrad import scopes
-from varigrad.ops import arithmetic, assignment, creation, indexing, joining, matmul, normalization, reduction, shaping
+from varigrad.ops import (
+    arithmetic,
+    assignment,
+    comparison,
+    counting,
+    creation,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    matmul,
+    normalization,
+    reduction,
+    shaping,
+    trigonometry,
+)
 from varigrad.ops.arguments import TensorLike
 from varigrad.tensor import Tensor, Variable
 
@@ -27,6 +42,80 @@ class TensorMethods:
     add = arithmetic.add
     sub = arithmetic.sub
     mul = arithmetic.mul
+    div = arithmetic.div
+    div_no_nan = arithmetic.div_no_nan
+    floor_div = arithmetic.floor_div
+    mod = arithmetic.mod
+    pow = arithmetic.pow
+    maximum = arithmetic.maximum
+    minimum = arithmetic.minimum
+    squared_difference = arithmetic.squared_difference
+    atan2 = arithmetic.atan2
+
+    # Functions of single numbers
+    neg = elementwise.neg
+    square = elementwise.square
+    sqrt = elementwise.sqrt
+    rsqrt = elementwise.rsqrt
+    reciprocal = elementwise.reciprocal
+    exp = elementwise.exp
+    expm1 = elementwise.expm1
+    log = elementwise.log
+    log1p = elementwise.log1p
+    erf = elementwise.erf
+    abs = elementwise.abs
+    sign = elementwise.sign
+    step = elementwise.step
+    ceil = elementwise.ceil
+    floor = elementwise.floor
+    round = elementwise.round
+    clip_by_value = elementwise.clip_by_value
+    is_nan = elementwise.is_nan
+    is_inf = elementwise.is_inf
+    is_finite = elementwise.is_finite
+
+    # Activations
+    relu = elementwise.relu
+    relu6 = elementwise.relu6
+    leaky_relu = elementwise.leaky_relu
+    prelu = elementwise.prelu
+    elu = elementwise.elu
+    selu = elementwise.selu
+    sigmoid = elementwise.sigmoid
+    log_sigmoid = elementwise.log_sigmoid
+    softplus = elementwise.softplus
+    gelu = elementwise.gelu
+
+    # Trigonometry
+    sin = trigonometry.sin
+    cos = trigonometry.cos
+    tan = trigonometry.tan
+    asin = trigonometry.asin
+    acos = trigonometry.acos
+    atan = trigonometry.atan
+    sinh = trigonometry.sinh
+    cosh = trigonometry.cosh
+    tanh = trigonometry.tanh
+    asinh = trigonometry.asinh
+    acosh = trigonometry.acosh
+    atanh = trigonometry.atanh
+
+    # Comparison, logic and choice
+    equal = comparison.equal
+    not_equal = comparison.not_equal
+    less = comparison.less
+    less_equal = comparison.less_equal
+    greater = comparison.greater
+    greater_equal = comparison.greater_equal
+    logical_and = comparison.logical_and
+    logical_or = comparison.logical_or
+    logical_xor = comparison.logical_xor
+    logical_not = comparison.logical_not
+    bitwise_and = comparison.bitwise_and
+
+    def where(self, condition: TensorLike, b: TensorLike) -> Tensor:
+        """This tensor's values where the condition is True, and b's elsewhere."""
+        return comparison.where(condition, self, b)
 
     # Matrix products
     dot = matmul.dot
@@ -52,6 +141,9 @@ class TensorMethods:
 
     # Taking parts
     slice = indexing.slice
+    strided_slice = indexing.strided_slice
+    gather = indexing.gather
+    __getitem__ = indexing.get_item
 
     # Creation
     one_hot = creation.one_hot
@@ -64,16 +156,54 @@ class TensorMethods:
     mean = reduction.mean
     max = reduction.max
     min = reduction.min
+    prod = reduction.prod
+    all = reduction.all
+    any = reduction.any
+    arg_max = reduction.arg_max
+    arg_min = reduction.arg_min
+    log_sum_exp = reduction.log_sum_exp
+    cumsum = reduction.cumsum
+    cumprod = reduction.cumprod
+    topk = counting.topk
+    norm = linalg.norm
+    euclidean_norm = linalg.euclidean_norm
 
     # Normalization
     softmax = normalization.softmax
     log_softmax = normalization.log_softmax
+    batch_norm = normalization.batch_norm
+    local_response_normalization = normalization.local_response_normalization
 
     # Operators
     __add__ = arithmetic.add
     __sub__ = arithmetic.sub
     __mul__ = arithmetic.mul
+    __truediv__ = arithmetic.true_div
+    __floordiv__ = arithmetic.floor_div
+    __mod__ = arithmetic.mod
+    __pow__ = arithmetic.pow
     __matmul__ = mat_mul
+    __neg__ = elementwise.neg
+    __pos__ = shaping.clone
+    __abs__ = elementwise.abs
+    __lt__ = comparison.less
+    __le__ = comparison.less_equal
+    __gt__ = comparison.greater
+    __ge__ = comparison.greater_equal
+    __and__ = comparison.and_
+    __or__ = comparison.or_
+    __xor__ = comparison.xor
+    __invert__ = comparison.invert
+
+    def __eq__(self, other: object) -> Any:
+        return comparison.equal(self, other) if comparison.comparable(self, other) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        return comparison.not_equal(self, other) if comparison.comparable(self, other) else NotImplemented
+
+    def __round__(self, ndigits: int = 0) -> Tensor:
+        shift = 10.0**ndigits
+        return elementwise.round(self) if ndigits == 0 else arithmetic.div(elementwise.round(self * shift), shift)
 
     def __radd__(self, other: TensorLike) -> Tensor:
         return arithmetic.add(other, self)
@@ -83,6 +213,27 @@ class TensorMethods:
 
     def __rmul__(self, other: TensorLike) -> Tensor:
         return arithmetic.mul(other, self)
+
+    def __rtruediv__(self, other: TensorLike) -> Tensor:
+        return arithmetic.true_div(other, self)
+
+    def __rfloordiv__(self, other: TensorLike) -> Tensor:
+        return arithmetic.floor_div(other, self)
+
+    def __rmod__(self, other: TensorLike) -> Tensor:
+        return arithmetic.mod(other, self)
+
+    def __rpow__(self, other: TensorLike) -> Tensor:
+        return arithmetic.pow(other, self)
+
+    def __rand__(self, other: TensorLike) -> Tensor:
+        return comparison.and_(other, self)
+
+    def __ror__(self, other: TensorLike) -> Tensor:
+        return comparison.or_(other, self)
+
+    def __rxor__(self, other: TensorLike) -> Tensor:
+        return comparison.xor(other, self)
 
     def __rmatmul__(self, other: TensorLike) -> Tensor:
         return matmul.mat_mul(other, self)

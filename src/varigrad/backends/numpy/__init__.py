@@ -8,20 +8,42 @@ from __future__ import annotations
 
 from varigrad.backends.numpy import (
     arithmetic,
+    comparison,
+    counting,
     creation,
+    elementwise,
     indexing,
     joining,
+    linalg,
+    losses,
     matmul,
     normalization,
     random,
     reduction,
     shaping,
+    trigonometry,
 )
 from varigrad.engine import register_kernel, register_update
 
 __all__: list[str] = []
 
-_FAMILIES = (arithmetic, creation, indexing, joining, matmul, normalization, random, reduction, shaping)
+_FAMILIES = (
+    arithmetic,
+    comparison,
+    counting,
+    creation,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    losses,
+    matmul,
+    normalization,
+    random,
+    reduction,
+    shaping,
+    trigonometry,
+)
 
 for _family in _FAMILIES:
     for _name, _kernel in _family.KERNELS.items():

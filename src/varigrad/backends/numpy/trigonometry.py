@@ -1,0 +1,37 @@
+"""Trigonometric and hyperbolic functions with NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from varigrad.dtypes import Array
+
+__all__ = ["KERNELS"]
+
+
+def _tanh_grad(dy: Array, y: Array) -> Array:
+    # (1 - y)(1 + y) keeps the digits that 1 - y² loses near 1.
+    one = y.dtype.type(1)
+    slope = np.subtract(one, y)
+    slope *= np.add(one, y)
+    slope *= dy
+    return slope
+
+
+KERNELS: dict[str, Any] = {
+    "Acos": np.arccos,
+    "Acosh": np.arccosh,
+    "Asin": np.arcsin,
+    "Asinh": np.arcsinh,
+    "Atan": np.arctan,
+    "Atanh": np.arctanh,
+    "Cos": np.cos,
+    "Cosh": np.cosh,
+    "Sin": np.sin,
+    "Sinh": np.sinh,
+    "Tan": np.tan,
+    "Tanh": np.tanh,
+    "TanhGrad": _tanh_grad,
+}

@@ -1,0 +1,430 @@
+"""Functions of single numbers: powers, exponentials, rounding, activations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from varigrad.engine import run_kernel
+from varigrad.ops.arguments import NUMERIC, REAL, TensorLike, accept, binary, unary
+from varigrad.ops.arithmetic import add, maximum, minimum, mul, multiply_no_nan, scale
+from varigrad.tensor import Tensor
+
+__all__ = [
+    "abs",
+    "ceil",
+    "clip_by_value",
+    "elu",
+    "erf",
+    "exp",
+    "expm1",
+    "floor",
+    "gelu",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "leaky_relu",
+    "log",
+    "log1p",
+    "log_sigmoid",
+    "neg",
+    "prelu",
+    "reciprocal",
+    "relu",
+    "relu6",
+    "round",
+    "rsqrt",
+    "selu",
+    "sigmoid",
+    "sign",
+    "softplus",
+    "sqrt",
+    "square",
+    "step",
+]
+
+# Powers and exponentials
+
+
+def neg(x: TensorLike) -> Tensor:
+    """The negative -x; bools become int32. Mirrors `tf.neg`; also `-x` on tensors.
+
+    >>> import varigrad as vg
+    >>> vg.neg([1, -2]).tolist()
+    [-1.0, 2.0]
+    """
+    return unary("Neg", "neg", x, kinds=NUMERIC)
+
+
+def square(x: TensorLike) -> Tensor:
+    """The square x². Mirrors `tf.square`.
+
+    >>> import varigrad as vg
+    >>> vg.square([2, -3]).tolist()
+    [4.0, 9.0]
+    """
+    return unary("Square", "square", x, kinds=NUMERIC)
+
+
+def sqrt(x: TensorLike) -> Tensor:
+    """The square root, NaN for negative numbers. Mirrors `tf.sqrt`.
+
+    >>> import varigrad as vg
+    >>> vg.sqrt([4, 9]).tolist()
+    [2.0, 3.0]
+    """
+    return unary("Sqrt", "sqrt", x)
+
+
+def rsqrt(x: TensorLike) -> Tensor:
+    """The reciprocal 1 / √x of the square root. Mirrors `tf.rsqrt`.
+
+    >>> import varigrad as vg
+    >>> vg.rsqrt([4, 0]).tolist()
+    [0.5, inf]
+    """
+    return unary("Rsqrt", "rsqrt", x)
+
+
+def reciprocal(x: TensorLike) -> Tensor:
+    """The reciprocal 1 / x; of integers, too, as float32. Mirrors `tf.reciprocal`.
+
+    >>> import varigrad as vg
+    >>> vg.reciprocal([4, 0]).tolist()
+    [0.25, inf]
+    """
+    return unary("Reciprocal", "reciprocal", x)
+
+
+def exp(x: TensorLike) -> Tensor:
+    """The exponential e^x. Mirrors `tf.exp`.
+
+    >>> import varigrad as vg
+    >>> vg.exp([0, -float("inf")]).tolist()
+    [1.0, 0.0]
+    """
+    return unary("Exp", "exp", x)
+
+
+def expm1(x: TensorLike) -> Tensor:
+    """e^x - 1, which keeps its digits for `x` near 0. Mirrors `tf.expm1`.
+
+    >>> import varigrad as vg
+    >>> f"{vg.expm1(1e-10).item():.3g}"
+    '1e-10'
+    """
+    return unary("Expm1", "expm1", x, kinds="f")
+
+
+def log(x: TensorLike) -> Tensor:
+    """The natural logarithm: -inf at 0, NaN for negative numbers. Mirrors `tf.log`.
+
+    >>> import varigrad as vg
+    >>> vg.log([1, 0]).tolist()
+    [0.0, -inf]
+    """
+    return unary("Log", "log", x)
+
+
+def log1p(x: TensorLike) -> Tensor:
+    """The logarithm of 1 + x, which keeps its digits for `x` near 0. Mirrors `tf.log1p`.
+
+    >>> import varigrad as vg
+    >>> f"{vg.log1p(1e-10).item():.3g}"
+    '1e-10'
+    """
+    return unary("Log1p", "log1p", x, kinds="f")
+
+
+def erf(x: TensorLike) -> Tensor:
+    """The error function, 2/√π times the integral of exp(-t²) from 0 to `x`. Mirrors `tf.erf`.
+
+    >>> import varigrad as vg
+    >>> vg.erf([0, float("inf")]).tolist()
+    [0.0, 1.0]
+    """
+    return unary("Erf", "erf", x, kinds="f")
+
+
+# Size, sign and rounding
+
+
+def abs(x: TensorLike) -> Tensor:
+    """The absolute value; of complex numbers the length, as float32. Mirrors `tf.abs`; also `abs(x)` on tensors.
+
+    >>> import varigrad as vg
+    >>> vg.abs([-1.5, 2]).tolist()
+    [1.5, 2.0]
+    """
+    x = accept(x, "abs", "x", NUMERIC)
+    return run_kernel("ComplexAbs" if x.storage.dtype.kind == "c" else "Abs", (x,))
+
+
+def sign(x: TensorLike) -> Tensor:
+    """-1, 0 or 1 with the sign of `x`; 0 for NaN, as in TensorFlow.js. Its gradient is 0. Mirrors `tf.sign`.
+
+    >>> import varigrad as vg
+    >>> vg.sign([-2, 0, 5]).tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    return unary("Sign", "sign", x, kinds=REAL)
+
+
+def step(x: TensorLike, alpha: float = 0.0) -> Tensor:
+    """1 where x > 0 and `alpha` elsewhere; NaN stays. Its gradient is 0. Mirrors `tf.step`.
+
+    >>> import varigrad as vg
+    >>> vg.step([-2, 0, 5]).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    return unary("Step", "step", x, {"alpha": alpha}, REAL)
+
+
+def ceil(x: TensorLike) -> Tensor:
+    """The least whole number not below `x`; integers stay. Its gradient is 0. Mirrors `tf.ceil`.
+
+    >>> import varigrad as vg
+    >>> vg.ceil([0.6, -0.6]).tolist()
+    [1.0, -0.0]
+    """
+    return _whole("Ceil", "ceil", x)
+
+
+def floor(x: TensorLike) -> Tensor:
+    """The greatest whole number not above `x`; integers stay. Its gradient is 0. Mirrors `tf.floor`.
+
+    >>> import varigrad as vg
+    >>> vg.floor([0.6, -0.6]).tolist()
+    [0.0, -1.0]
+    """
+    return _whole("Floor", "floor", x)
+
+
+def round(x: TensorLike) -> Tensor:
+    """The nearest whole number, the even one of two; integers stay. Its gradient is 0.
+
+    Mirrors `tf.round`; also `round(x)` on tensors.
+
+    >>> import varigrad as vg
+    >>> vg.round([0.5, 1.5, 2.6]).tolist()
+    [0.0, 2.0, 3.0]
+    """
+    return _whole("Round", "round", x)
+
+
+def _whole(kernel: str, op: str, x: TensorLike) -> Tensor:
+    x = accept(x, op, "x", REAL)
+    return run_kernel(kernel if x.storage.dtype.kind == "f" else "Identity", (x,))
+
+
+def clip_by_value(x: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike) -> Tensor:
+    """x, but no less than `clip_value_min` and no more than `clip_value_max`.
+
+    Mirrors `tf.clipByValue`. The gradient passes where `x` lies between the limits or on one.
+
+    Args:
+        x: Real, any shape; integers stay integers.
+        clip_value_min: A number; or, unlike in TensorFlow.js, a tensor that broadcasts with `x`, which gets a gradient.
+        clip_value_max: Likewise.
+
+    Raises:
+        ValueError: `clip_value_min` is greater than `clip_value_max`.
+
+    >>> import varigrad as vg
+    >>> vg.clip_by_value([-3, 0.5, 3], -1, 1).tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    if not _is_number(clip_value_min) or not _is_number(clip_value_max):
+        return minimum(maximum(x, clip_value_min), clip_value_max)
+    if clip_value_min > clip_value_max:
+        raise ValueError(
+            f"clip_by_value: clip_value_min ({clip_value_min}) must not be greater than clip_value_max "
+            f"({clip_value_max})"
+        )
+    limits = {"clip_value_min": clip_value_min, "clip_value_max": clip_value_max}
+    return unary("ClipByValue", "clip_by_value", x, limits, REAL)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
+def is_nan(x: TensorLike) -> Tensor:
+    """Whether each number is NaN, as bools. Mirrors `tf.isNaN`.
+
+    >>> import varigrad as vg
+    >>> vg.is_nan([1, float("nan")]).tolist()
+    [False, True]
+    """
+    return unary("IsNan", "is_nan", x, kinds=NUMERIC)
+
+
+def is_inf(x: TensorLike) -> Tensor:
+    """Whether each number is infinite, as bools. Mirrors `tf.isInf`.
+
+    >>> import varigrad as vg
+    >>> vg.is_inf([1, -float("inf")]).tolist()
+    [False, True]
+    """
+    return unary("IsInf", "is_inf", x, kinds=NUMERIC)
+
+
+def is_finite(x: TensorLike) -> Tensor:
+    """Whether each number is neither infinite nor NaN, as bools. Mirrors `tf.isFinite`.
+
+    >>> import varigrad as vg
+    >>> vg.is_finite([1, float("nan")]).tolist()
+    [True, False]
+    """
+    return unary("IsFinite", "is_finite", x, kinds=NUMERIC)
+
+
+# Activations
+
+
+def relu(x: TensorLike) -> Tensor:
+    """The rectified linear unit max(x, 0); its slope at 0 is 0. Mirrors `tf.relu`.
+
+    >>> import varigrad as vg
+    >>> vg.relu([-1, 2]).tolist()
+    [0.0, 2.0]
+    """
+    return unary("Relu", "relu", x, kinds=REAL)
+
+
+def relu6(x: TensorLike) -> Tensor:
+    """min(max(x, 0), 6). Mirrors `tf.relu6`.
+
+    >>> import varigrad as vg
+    >>> vg.relu6([-1, 2, 8]).tolist()
+    [0.0, 2.0, 6.0]
+    """
+    return unary("Relu6", "relu6", x, kinds=REAL)
+
+
+def leaky_relu(x: TensorLike, alpha: float = 0.2) -> Tensor:
+    """x where x > 0, and alpha x elsewhere. Mirrors `tf.leakyRelu`.
+
+    >>> import varigrad as vg
+    >>> vg.leaky_relu([-1, 2], 0.5).tolist()
+    [-0.5, 2.0]
+    """
+    return unary("LeakyRelu", "leaky_relu", x, {"alpha": alpha}, "f")
+
+
+def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
+    """x where x > 0, and alpha x elsewhere, with slopes `alpha` that are learned. Mirrors `tf.prelu`.
+
+    Args:
+        x: Real, any shape.
+        alpha: The slopes, of a shape that broadcasts with `x`.
+
+    Raises:
+        ValueError: The shapes do not broadcast.
+
+    >>> import varigrad as vg
+    >>> vg.prelu([-1, 2], 0.5).tolist()
+    [-0.5, 2.0]
+    """
+    return binary("Prelu", "prelu", x, alpha, "f")
+
+
+def elu(x: TensorLike, alpha: float = 1.0) -> Tensor:
+    """The exponential linear unit: x where x > 0, and alpha (e^x - 1) elsewhere.
+
+    Mirrors `tf.elu`, which has no `alpha`. Source: Clevert et al. 2015, "Fast and accurate deep network learning by
+    exponential linear units".
+
+    >>> import varigrad as vg
+    >>> vg.elu([-1000, 2]).tolist()
+    [-1.0, 2.0]
+    """
+    return unary("Elu", "elu", x, {"alpha": alpha} if alpha != 1 else {}, "f")
+
+
+# The values at which activations of mean 0 and variance 1 keep these from layer to layer.
+_SELU = {"alpha": 1.6732632423543772, "scale": 1.0507009873554805}
+
+
+def selu(x: TensorLike) -> Tensor:
+    """The scaled exponential linear unit: 1.0507 x where x > 0, and 1.7581 (e^x - 1) elsewhere.
+
+    Mirrors `tf.selu`. Source: Klambauer et al. 2017, "Self-normalizing neural networks".
+
+    >>> import varigrad as vg
+    >>> vg.selu([-1000, 0]).tolist()
+    [-1.7580993175506592, 0.0]
+    """
+    return unary("Selu", "selu", x, _SELU, "f")
+
+
+def sigmoid(x: TensorLike) -> Tensor:
+    """The logistic function 1 / (1 + e^-x). Mirrors `tf.sigmoid`.
+
+    >>> import varigrad as vg
+    >>> vg.sigmoid([-1000, 0, 1000]).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return unary("Sigmoid", "sigmoid", x, kinds="f")
+
+
+def log_sigmoid(x: TensorLike) -> Tensor:
+    """The logarithm of the sigmoid, which keeps its digits where the sigmoid would be 0. Mirrors `tf.logSigmoid`.
+
+    >>> import varigrad as vg
+    >>> vg.log_sigmoid([-1000, 1000]).tolist()
+    [-1000.0, -0.0]
+    """
+    x = accept(x, "log_sigmoid", "x", "f")
+    return neg(softplus(neg(x)))
+
+
+def softplus(x: TensorLike) -> Tensor:
+    """log(1 + e^x), a smooth relu, for `x` of any size. Mirrors `tf.softplus`.
+
+    >>> import varigrad as vg
+    >>> vg.softplus([-1000, 1000]).tolist()
+    [0.0, 1000.0]
+    """
+    return unary("Softplus", "softplus", x, kinds="f")
+
+
+def gelu(x: TensorLike, approximate: bool = False) -> Tensor:
+    """The Gaussian error linear unit: x times the probability that a normal number is less than `x`.
+
+    TensorFlow.js has it only as an activation of layers: `gelu` there is this one, `gelu_new` the approximate one.
+    Source: Hendrycks & Gimpel 2016, "Gaussian error linear units (GELUs)".
+
+    Args:
+        x: Real, any shape.
+        approximate: Takes tanh(√(2/π) (x + 0.044715 x³)) in place of the error function.
+
+    >>> import varigrad as vg
+    >>> vg.gelu([-1000, 0, 1000]).tolist()
+    [-0.0, 0.0, 1000.0]
+    """
+    x = accept(x, "gelu", "x", "f")
+    if approximate:
+        inner = scale(mul(x, add(scale(square(x), 0.044715), 1.0)), math.sqrt(2 / math.pi))
+        twice = add(run_kernel("Tanh", (inner,)), 1.0)
+    else:
+        twice = add(erf(scale(x, math.sqrt(0.5))), 1.0)
+    return multiply_no_nan(x, scale(twice, 0.5))
+
+
+# For gradient rules, not exported. Each is a derivative told by the function's result `y`, times `dy`.
+
+
+def relu_grad(dy: Tensor, y: Tensor) -> Tensor:
+    """dy where y > 0, and 0 elsewhere; both of one shape and dtype."""
+    return run_kernel("ReluGrad", (dy, y))
+
+
+def sigmoid_grad(dy: Tensor, y: Tensor) -> Tensor:
+    """dy y (1 - y)."""
+    return run_kernel("SigmoidGrad", (dy, y))
+
+
+def conj(x: Tensor) -> Tensor:
+    """The complex conjugate; real numbers come back as they are."""
+    return run_kernel("Conj", (x,)) if x.storage.dtype.kind == "c" else x
