@@ -5,10 +5,14 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
-from varigrad.engine import run_kernel
-from varigrad.ops.arithmetic import multiply_no_nan, scale
-from varigrad.tape import Gradient, input_shapes, inputs_and_outputs, nothing
+import numpy as np
+
+from varigrad.engine import make_tensor, run_kernel
+from varigrad.ops.arguments import reshape_to
+from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
+from varigrad.tape import Gradient, input_shapes, inputs, inputs_and_outputs, nothing
 from varigrad.tensor import Tensor
 
 __all__ = ["GRADIENTS", "keep_axes"]
@@ -40,10 +44,59 @@ def _extremum(dy: Tensor, x: Tensor, y: Tensor, axis: tuple[int, ...], keep_dims
     return multiply_no_nan(share, keep_axes(dy, x.shape, axis, keep_dims))
 
 
+def _log_sum_exp(dy: Tensor, x: Tensor, y: Tensor, axis: tuple[int, ...], keep_dims: bool) -> Tensor:
+    y = keep_axes(y, x.shape, axis, keep_dims)
+    # Where all of x is -inf so is y; -inf less a finite number still has the exponential 0, and not NaN.
+    lowest = make_tensor(np.array(np.finfo(y.storage.dtype).min))
+    softmax = run_kernel("Exp", (sub(x, run_kernel("Maximum", (y, lowest))),))
+    return multiply_no_nan(softmax, keep_axes(dy, x.shape, axis, keep_dims))
+
+
+def _prod(dy: Tensor, x: Tensor, axis: tuple[int, ...], keep_dims: bool) -> Tensor:
+    """Each element's derivative is the product of those before it and of those after it, zeros or not."""
+    perm = tuple([a for a in range(x.rank) if a not in axis]) + axis
+    kept = x.rank - len(axis)
+    last = run_kernel("Transpose", (x,), {"perm": perm})
+    row = reshape_to(last, (*last.shape[:kept], prod(last.shape[kept:])))
+    before = run_kernel("Cumprod", (row,), {"axis": kept, "exclusive": True, "reverse": False})
+    after = run_kernel("Cumprod", (row,), {"axis": kept, "exclusive": True, "reverse": True})
+    others = reshape_to(mul(before, after), last.shape)
+    inverse = tuple(sorted(range(x.rank), key=perm.__getitem__))
+    others = run_kernel("Transpose", (others,), {"perm": inverse})
+    return multiply_no_nan(others, keep_axes(dy, x.shape, axis, keep_dims))
+
+
+def _cumprod(dy: Tensor, x: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
+    """Every product that has an element in it is, but for that element, the product of those before it times what
+    comes after it: the first a running product, the sum over the second a recurrence. No division, so zeros are fine.
+    """
+    attrs = {"axis": axis, "reverse": not reverse}
+    before = run_kernel("Cumprod", (x,), {"axis": axis, "exclusive": True, "reverse": reverse})
+    if exclusive:
+        after = run_kernel("ExclusiveRecurrence", (x, dy), attrs)
+    else:
+        after = add(dy, run_kernel("ExclusiveRecurrence", (x, mul(x, dy)), attrs))
+    return mul(before, after)
+
+
+def _exclusive_recurrence(dy: Tensor, a: Tensor, u: Tensor, axis: int, reverse: bool) -> tuple[Any, ...]:
+    db = run_kernel("ExclusiveRecurrence", (a, dy), {"axis": axis, "reverse": not reverse})
+    return lambda: mul(db, u), db
+
+
+def _cumsum(dy: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
+    return run_kernel("Cumsum", (dy,), {"axis": axis, "exclusive": exclusive, "reverse": not reverse})
+
+
 GRADIENTS: dict[str, Gradient] = {
+    "Cumprod": Gradient(_cumprod, inputs),
+    "Cumsum": Gradient(_cumsum, nothing),
+    "ExclusiveRecurrence": Gradient(_exclusive_recurrence, lambda inputs, outputs: (inputs[0], outputs[0])),
     "ExtremumShare": Gradient(lambda dy, axis: (None, None), nothing),  # piecewise constant
+    "LogSumExp": Gradient(_log_sum_exp, inputs_and_outputs),
     "Max": Gradient(_extremum, inputs_and_outputs),
     "Mean": Gradient(_mean, input_shapes),
     "Min": Gradient(_extremum, inputs_and_outputs),
+    "Prod": Gradient(_prod, inputs),
     "Sum": Gradient(_spread, input_shapes),
 }

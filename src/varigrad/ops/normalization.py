@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, convert_floating, normalize_axis
-from varigrad.tensor import Tensor
+import operator
 
-__all__ = ["log_softmax", "softmax"]
+import numpy as np
+
+from varigrad.engine import run_kernel
+from varigrad.ops.arguments import TensorLike, cast_to, convert_floating, normalize_axis
+from varigrad.tensor import Tensor, format_shape
+
+__all__ = [
+    "batch_norm",
+    "batch_norm2d",
+    "batch_norm3d",
+    "batch_norm4d",
+    "local_response_normalization",
+    "log_softmax",
+    "softmax",
+]
 
 
 def softmax(logits: TensorLike, dim: int = -1) -> Tensor:
@@ -37,10 +49,159 @@ def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     return run_kernel("LogSoftmax", (logits,), {"axis": normalize_axis("log_softmax", axis, logits.rank)})
 
 
-def _real(logits: TensorLike, op: str) -> Tensor:
-    if isinstance(logits, Tensor) and logits.storage.dtype.kind == "f":
-        return logits
-    logits = convert_floating(logits, op, "logits")
-    if logits.dtype == "complex64":
-        raise TypeError(f"{op}: logits must be real, got complex64")
-    return logits
+def _real(x: TensorLike, op: str, argument: str = "logits") -> Tensor:
+    if isinstance(x, Tensor) and x.storage.dtype.kind == "f":
+        return x
+    x = convert_floating(x, op, argument)
+    if x.dtype == "complex64":
+        raise TypeError(f"{op}: {argument} must be real, got complex64")
+    return x
+
+
+def batch_norm(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None = None,
+    scale: TensorLike | None = None,
+    variance_epsilon: float = 0.001,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset. Mirrors `tf.batchNorm`.
+
+    Batch normalization as in https://arxiv.org/abs/1502.03167, with the statistics given.
+
+    Args:
+        x: Real numbers, any shape, such as `[batch, height, width, channels]`.
+        mean: Of a shape that broadcasts to that of `x`, such as `[channels]`; taken in the dtype of `x`.
+        variance: Likewise.
+        offset: Likewise; 0 by default.
+        scale: Likewise; 1 by default.
+        variance_epsilon: A small number that keeps the divisor from zero.
+
+    Raises:
+        ValueError: A parameter's shape does not broadcast to that of `x`.
+
+    >>> import varigrad as vg
+    >>> vg.batch_norm([[2, 4], [6, 8]], [4, 6], [4, 4], offset=[0, 1], scale=[1, 2], variance_epsilon=0).tolist()
+    [[-1.0, -1.0], [1.0, 3.0]]
+    """
+    return _batch_norm("batch_norm", None, x, mean, variance, offset, scale, variance_epsilon)
+
+
+def batch_norm2d(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None = None,
+    scale: TensorLike | None = None,
+    variance_epsilon: float = 0.001,
+) -> Tensor:
+    """`vg.batch_norm` of a tensor checked to have rank 2. Mirrors `tf.batchNorm2d`."""
+    return _batch_norm("batch_norm2d", 2, x, mean, variance, offset, scale, variance_epsilon)
+
+
+def batch_norm3d(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None = None,
+    scale: TensorLike | None = None,
+    variance_epsilon: float = 0.001,
+) -> Tensor:
+    """`vg.batch_norm` of a tensor checked to have rank 3. Mirrors `tf.batchNorm3d`."""
+    return _batch_norm("batch_norm3d", 3, x, mean, variance, offset, scale, variance_epsilon)
+
+
+def batch_norm4d(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None = None,
+    scale: TensorLike | None = None,
+    variance_epsilon: float = 0.001,
+) -> Tensor:
+    """`vg.batch_norm` of a tensor checked to have rank 4. Mirrors `tf.batchNorm4d`."""
+    return _batch_norm("batch_norm4d", 4, x, mean, variance, offset, scale, variance_epsilon)
+
+
+def _batch_norm(
+    op: str,
+    rank: int | None,
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None,
+    scale: TensorLike | None,
+    variance_epsilon: float,
+) -> Tensor:
+    x = _real(x, op, "x")
+    if rank is not None and x.rank != rank:
+        raise ValueError(f"{op}: x must have rank {rank}, got shape {format_shape(x.shape)}")
+    parameters = [_parameter(op, "mean", mean, x), _parameter(op, "variance", variance, x)]
+    if offset is not None:
+        parameters.append(_parameter(op, "offset", offset, x))
+    if scale is not None:
+        parameters.append(_parameter(op, "scale", scale, x))
+    attrs = {
+        "has_offset": offset is not None,
+        "has_scale": scale is not None,
+        "variance_epsilon": float(variance_epsilon),
+    }
+    return run_kernel("FusedBatchNorm", (x, *parameters), attrs)
+
+
+def _parameter(op: str, name: str, value: TensorLike, x: Tensor) -> Tensor:
+    parameter = _real(value, op, name)
+    if parameter.storage.dtype is not x.storage.dtype:
+        parameter = cast_to(parameter, x.dtype)
+    shape = parameter.storage.shape
+    if shape != x.storage.shape[-1:] and not _broadcasts_to(shape, x.shape):
+        raise ValueError(
+            f"{op}: {name} does not broadcast to x (x: {format_shape(x.shape)}, {name}: {format_shape(shape)}); "
+            "give one value a channel, the last axis of x"
+        )
+    return parameter
+
+
+def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
+def local_response_normalization(
+    x: TensorLike, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5
+) -> Tensor:
+    """x / (bias + alpha * s) ** beta, where s sums the squares of the channels around each.
+
+    Local response normalization as in AlexNet (https://papers.nips.cc/paper/4824). Mirrors
+    `tf.localResponseNormalization`.
+
+    Args:
+        x: Real numbers, `[height, width, channels]` or `[batch, height, width, channels]`.
+        depth_radius: How many channels on either side are summed.
+        bias: Keeps the divisor from zero.
+        alpha: The factor of the sum.
+        beta: The exponent.
+
+    Raises:
+        ValueError: `x` has another rank, or the radius is negative.
+        TypeError: The radius is not an integer.
+
+    >>> import varigrad as vg
+    >>> vg.local_response_normalization([[[2, 0, 0, 6]]], depth_radius=1, bias=0).tolist()
+    [[[1.0, 0.0, 0.0, 1.0]]]
+    """
+    op = "local_response_normalization"
+    x = _real(x, op, "x")
+    if x.rank not in (3, 4):
+        raise ValueError(f"{op}: x must have rank 3 or 4, got shape {format_shape(x.shape)}")
+    try:
+        radius = operator.index(depth_radius)
+    except TypeError:
+        raise TypeError(f"{op}: depth_radius must be an integer, got {depth_radius!r}") from None
+    if radius < 0:
+        raise ValueError(f"{op}: depth_radius must not be negative, got {radius}")
+    attrs = {"depth_radius": radius, "bias": float(bias), "alpha": float(alpha), "beta": float(beta)}
+    return run_kernel("LRN", (x,), attrs)

@@ -3,16 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, cast_to, convert, convert_floating, normalize_axes
-from varigrad.tensor import Tensor
+from varigrad.ops.arguments import (
+    TensorLike,
+    cast_to,
+    convert,
+    convert_floating,
+    normalize_axes,
+    normalize_axis,
+    reshape_to,
+)
+from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["max", "mean", "min", "sum"]
+__all__ = [
+    "Moments",
+    "all",
+    "any",
+    "arg_max",
+    "arg_min",
+    "cumprod",
+    "cumsum",
+    "log_sum_exp",
+    "max",
+    "mean",
+    "min",
+    "moments",
+    "prod",
+    "sum",
+]
 
 # One axis, several, or None for all of them; negative ones are counted from the back.
 Axes: TypeAlias = int | Sequence[int] | None
+
+
+class Moments(NamedTuple):
+    """Mean and variance, of one shape."""
+
+    mean: Tensor
+    variance: Tensor
 
 
 def _numeric(x: TensorLike, op: str) -> Tensor:
@@ -29,6 +59,22 @@ def _ordered(x: TensorLike, op: str) -> Tensor:
     x = convert(x, op, "x")
     if x.storage.dtype.kind in "Oc":
         raise TypeError(f"{op}: x has dtype {x.dtype}, whose values have no order")
+    return x
+
+
+def _bools(x: TensorLike, op: str) -> Tensor:
+    x = convert(x, op, "x")
+    if x.storage.dtype.kind != "b":
+        raise TypeError(f"{op}: x must be bool, got {x.dtype}; compare it first, as in x != 0")
+    return x
+
+
+def _reals(x: TensorLike, op: str) -> Tensor:
+    if isinstance(x, Tensor) and x.storage.dtype.kind == "f":
+        return x
+    x = convert_floating(x, op, "x")
+    if x.storage.dtype.kind == "c":
+        raise TypeError(f"{op}: x must be real, got {x.dtype}")
     return x
 
 
@@ -101,3 +147,150 @@ def min(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     if not (isinstance(x, Tensor) and x.storage.dtype.kind == "f"):
         x = _ordered(x, "min")
     return _reduce("Min", "min", x, axis, keep_dims)
+
+
+def prod(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
+    """The product along axes; 1 where there is nothing to multiply. Mirrors `tf.prod`.
+
+    Its gradient is right beside zeros, to any order.
+
+    Args:
+        x: Numeric or bool, any shape; bools are multiplied as int32.
+        axis: The axes to multiply over, negative ones counted from the back; None means all.
+        keep_dims: Keeps those axes, with length 1.
+
+    >>> import varigrad as vg
+    >>> vg.prod([[1, 2], [3, 4]], axis=1).tolist()
+    [2.0, 12.0]
+    """
+    return _reduce("Prod", "prod", _numeric(x, "prod"), axis, keep_dims)
+
+
+def all(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
+    """Whether all values along axes are true; True where there are none. Mirrors `tf.all`.
+
+    Args:
+        x: Bool, any shape.
+        axis: The axes to look along, negative ones counted from the back; None means all.
+        keep_dims: Keeps those axes, with length 1.
+
+    >>> import varigrad as vg
+    >>> vg.all([[True, False], [True, True]], axis=1).tolist()
+    [False, True]
+    """
+    return _reduce("All", "all", _bools(x, "all"), axis, keep_dims)
+
+
+def any(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
+    """Whether any value along axes is true; otherwise as `vg.all`. Mirrors `tf.any`.
+
+    >>> import varigrad as vg
+    >>> vg.any([[True, False], [False, False]], axis=1).tolist()
+    [True, False]
+    """
+    return _reduce("Any", "any", _bools(x, "any"), axis, keep_dims)
+
+
+def arg_max(x: TensorLike, axis: int = 0) -> Tensor:
+    """Where along an axis the largest value is, as int32; the first of equal ones. Mirrors `tf.argMax`.
+
+    NaN is passed over, as in TensorFlow.js (NumPy stops at it). The axis is 0 by default, where NumPy flattens.
+
+    Args:
+        x: Real numbers or bools, rank 1 or more.
+        axis: The axis to search, which the result lacks.
+
+    Raises:
+        ValueError: The axis has length 0.
+
+    >>> import varigrad as vg
+    >>> vg.arg_max([[1, 5], [4, 2]], axis=1).tolist()
+    [1, 0]
+    """
+    return _search("ArgMax", "arg_max", x, axis)
+
+
+def arg_min(x: TensorLike, axis: int = 0) -> Tensor:
+    """Where along an axis the smallest value is; otherwise as `vg.arg_max`. Mirrors `tf.argMin`.
+
+    >>> import varigrad as vg
+    >>> vg.arg_min([[1, 5], [4, 2]], axis=1).tolist()
+    [0, 1]
+    """
+    return _search("ArgMin", "arg_min", x, axis)
+
+
+def _search(kernel: str, op: str, x: TensorLike, axis: int) -> Tensor:
+    x = _ordered(x, op)
+    axis = normalize_axis(op, axis, x.rank)
+    if not x.shape[axis]:
+        raise ValueError(f"{op}: there is nothing to search along axis {axis} of shape {format_shape(x.shape)}")
+    return run_kernel(kernel, (x,), {"axis": axis})
+
+
+def log_sum_exp(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
+    """log(sum(exp(x))) along axes, without overflow. Mirrors `tf.logSumExp`.
+
+    The result of infinities is the limit (-inf where all are -inf, and where there are none), where TensorFlow.js
+    has NaN.
+
+    Args:
+        x: Real numbers, any shape; integers and bools are taken as float32.
+        axis: The axes to reduce, negative ones counted from the back; None means all.
+        keep_dims: Keeps the reduced axes, with length 1.
+
+    >>> import varigrad as vg
+    >>> vg.log_sum_exp([1000, 1000]).item()  # 1000 + log(2), in float32
+    1000.6931762695312
+    """
+    return _reduce("LogSumExp", "log_sum_exp", _reals(x, "log_sum_exp"), axis, keep_dims)
+
+
+def cumsum(x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    """The running sum along an axis. Mirrors `tf.cumsum`.
+
+    Args:
+        x: Numeric or bool, rank 1 or more; bools are summed as int32.
+        axis: The axis to sum along.
+        exclusive: Leaves each element itself out of its sum, so that the first is 0.
+        reverse: Sums from the end.
+
+    >>> import varigrad as vg
+    >>> vg.cumsum([1, 2, 3]).tolist()
+    [1.0, 3.0, 6.0]
+    >>> vg.cumsum([1, 2, 3], exclusive=True, reverse=True).tolist()
+    [5.0, 3.0, 0.0]
+    """
+    return _run("Cumsum", "cumsum", x, axis, exclusive, reverse)
+
+
+def cumprod(x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    """The running product along an axis; otherwise as `vg.cumsum`. Mirrors `tf.cumprod`.
+
+    >>> import varigrad as vg
+    >>> vg.cumprod([1, 2, 3], exclusive=True).tolist()
+    [1.0, 1.0, 2.0]
+    """
+    return _run("Cumprod", "cumprod", x, axis, exclusive, reverse)
+
+
+def _run(kernel: str, op: str, x: TensorLike, axis: int, exclusive: bool, reverse: bool) -> Tensor:
+    x = _numeric(x, op)
+    axis = normalize_axis(op, axis, x.rank)
+    return run_kernel(kernel, (x,), {"axis": axis, "exclusive": exclusive, "reverse": reverse})
+
+
+def moments(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Moments:
+    """The mean and the variance along axes, the latter the mean square of what is left after the mean.
+
+    Mirrors `tf.moments`; arguments as for `vg.mean`.
+
+    >>> import varigrad as vg
+    >>> mean, variance = vg.moments([1, 2, 3, 4])
+    >>> mean.item(), variance.item()
+    (2.5, 1.25)
+    """
+    x = _reals(x, "moments")
+    center = mean(x, axis, keep_dims=True)
+    variance = mean(run_kernel("SquaredDifference", (x, center)), axis, keep_dims)
+    return Moments(center if keep_dims else reshape_to(center, variance.shape), variance)

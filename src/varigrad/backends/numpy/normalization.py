@@ -2,57 +2,116 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from varigrad.backends.numpy.reduction import sum_rows
+from varigrad.backends.numpy.reduction import add_reduce, max_reduce, sum_rows
 from varigrad.dtypes import Array
 
-__all__ = ["KERNELS"]
+__all__ = ["KERNELS", "exp_rows", "log_softmax_rows"]
 
 
-def _softmax(logits: Array, dim: int) -> Array:
-    if dim != logits.ndim - 1:
-        return np.ascontiguousarray(_softmax(logits.swapaxes(dim, -1).copy(), logits.ndim - 1).swapaxes(dim, -1))
-    if not logits.size:
-        return logits.copy()
-    output = np.subtract(logits, np.maximum.reduce(logits, -1, None, None, True))
-    np.exp(output, output)
-    output /= sum_rows(output)
-    return output
+def exp_rows(logits: Array) -> Array:
+    """exp(logits), divided along the last axis by its largest value, so that nothing overflows."""
+    shifted = np.subtract(logits, max_reduce(logits, -1, None, None, True))
+    return np.exp(shifted, shifted)
 
 
-def _softmax_grad(dy: Array, y: Array, dim: int) -> Array:
-    weighted = np.multiply(dy, y)
-    if dim == y.ndim - 1:
-        total = sum_rows(weighted)
-    else:
-        total = np.add.reduce(weighted, dim, None, None, True)
-    weighted -= total * y
-    return weighted
-
-
-def _log_softmax(logits: Array, axis: int) -> Array:
-    if axis != logits.ndim - 1:
-        return np.ascontiguousarray(_log_softmax(logits.swapaxes(axis, -1).copy(), logits.ndim - 1).swapaxes(axis, -1))
-    if not logits.size:
-        return logits.copy()
-    output = np.subtract(logits, np.maximum.reduce(logits, -1, None, None, True))
+def log_softmax_rows(logits: Array) -> Array:
+    """The logarithm of the softmax along the last axis."""
+    output = np.subtract(logits, max_reduce(logits, -1, None, None, True))
     total = sum_rows(np.exp(output))
     output -= np.log(total, total)
     return output
 
 
+def _softmax_rows(logits: Array) -> Array:
+    output = exp_rows(logits)
+    output /= sum_rows(output)
+    return output
+
+
+def _along(axis: int, function: Callable[[Array], Array], x: Array) -> Array:
+    """A function of rows along any axis."""
+    if not x.size:
+        return x.copy()
+    if axis == x.ndim - 1:
+        return function(x)
+    return np.ascontiguousarray(function(x.swapaxes(axis, -1).copy()).swapaxes(axis, -1))
+
+
+def _softmax(logits: Array, dim: int) -> Array:
+    return _along(dim, _softmax_rows, logits)
+
+
+def _log_softmax(logits: Array, axis: int) -> Array:
+    return _along(axis, log_softmax_rows, logits)
+
+
+def _sum_along(x: Array, axis: int) -> Array:
+    return sum_rows(x) if axis == x.ndim - 1 else add_reduce(x, axis, None, None, True)
+
+
+def _softmax_grad(dy: Array, y: Array, dim: int) -> Array:
+    weighted = np.multiply(dy, y)
+    weighted -= y * _sum_along(weighted, dim)
+    return weighted
+
+
 def _log_softmax_grad(dy: Array, y: Array, axis: int) -> Array:
     output = np.exp(y)
-    output *= sum_rows(dy) if axis == y.ndim - 1 else np.add.reduce(dy, axis, None, None, True)
+    output *= _sum_along(dy, axis)
     return np.subtract(dy, output, output)
 
 
+def _batch_norm(
+    x: Array,
+    mean: Array,
+    variance: Array,
+    *offset_and_scale: Array,
+    has_offset: bool,
+    has_scale: bool,
+    variance_epsilon: float,
+) -> Array:
+    factor = np.sqrt(variance + variance.dtype.type(variance_epsilon))
+    factor = np.divide(offset_and_scale[-1] if has_scale else x.dtype.type(1), factor)
+    output = np.subtract(x, mean)
+    output *= factor
+    if has_offset:
+        output += offset_and_scale[0]
+    return output
+
+
+@lru_cache(maxsize=16)
+def _band(channels: int, radius: int, dtype: np.dtype[Any]) -> Array:
+    """The matrix by which a row of channels is multiplied to sum each with its neighbours."""
+    position = np.arange(channels)
+    band = (abs(position - position[:, None]) <= radius).astype(dtype)
+    band.flags.writeable = False
+    return band
+
+
+def _window_sum(x: Array, depth_radius: int) -> Array:
+    return x.dot(_band(x.shape[-1], depth_radius, x.dtype))
+
+
+def _local_response_normalization(x: Array, depth_radius: int, bias: float, alpha: float, beta: float) -> Array:
+    kind = x.dtype.type
+    divisor = _window_sum(np.square(x), depth_radius)
+    divisor *= kind(alpha)
+    divisor += kind(bias)
+    return np.multiply(x, np.power(divisor, kind(-beta), divisor), divisor)
+
+
 KERNELS: dict[str, Any] = {
+    "FusedBatchNorm": _batch_norm,
+    "LRN": _local_response_normalization,
     "LogSoftmax": _log_softmax,
     "LogSoftmaxGrad": _log_softmax_grad,
     "Softmax": _softmax,
     "SoftmaxGrad": _softmax_grad,
+    "WindowSum": _window_sum,
 }

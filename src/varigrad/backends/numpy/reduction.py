@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -13,7 +14,15 @@ import numpy as np
 
 from varigrad.dtypes import Array
 
-__all__ = ["KERNELS", "sum_rows"]
+__all__ = ["KERNELS", "add_reduce", "max_reduce", "sum_rows"]
+
+# (x, axis, dtype, out, keepdims, initial); NumPy's types know these only by keyword, which is slower.
+add_reduce: Any = np.add.reduce
+max_reduce: Any = np.maximum.reduce
+_min_reduce: Any = np.minimum.reduce
+_multiply_reduce: Any = np.multiply.reduce
+_and_reduce: Any = np.logical_and.reduce
+_or_reduce: Any = np.logical_or.reduce
 
 # Sums this long or shorter go to BLAS; NumPy's pairwise summation keeps more digits of longer ones.
 _LONGEST_DOT = 1 << 14
@@ -43,7 +52,7 @@ def _sum(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
             if length <= _LONGEST_DOT:
                 total = x.reshape(-1, length).dot(_ones(length, x.dtype))
                 return total.reshape(shape + (1,) * summed if keep_dims else shape)
-    return np.add.reduce(x, axis if kept else None, x.dtype, None, keep_dims)
+    return add_reduce(x, axis if kept else None, x.dtype, None, keep_dims)
 
 
 def sum_rows(x: Array) -> Array:
@@ -72,27 +81,99 @@ def _highest(dtype: np.dtype[Any]) -> Any:
 
 def _max(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
     if not x.size:
-        return np.maximum.reduce(x, axis, None, None, keep_dims, _lowest(x.dtype))
-    return np.maximum.reduce(x, axis, None, None, keep_dims)
+        return max_reduce(x, axis, None, None, keep_dims, _lowest(x.dtype))
+    return max_reduce(x, axis, None, None, keep_dims)
 
 
 def _min(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
     if not x.size:
-        return np.minimum.reduce(x, axis, None, None, keep_dims, _highest(x.dtype))
-    return np.minimum.reduce(x, axis, None, None, keep_dims)
+        return _min_reduce(x, axis, None, None, keep_dims, _highest(x.dtype))
+    return _min_reduce(x, axis, None, None, keep_dims)
 
 
 def _extremum_share(x: Array, extremum: Array, axis: tuple[int, ...]) -> Array:
     """How much of the extremum along `axis` (kept, with length 1) each element is: 1 / n for each of n ties, else 0."""
     share = np.equal(x, extremum).astype(x.dtype)
-    share /= np.add.reduce(share, axis, None, None, True)
+    share /= add_reduce(share, axis, None, None, True)
     return share
 
 
+def _prod(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
+    return _multiply_reduce(x, axis, x.dtype, None, keep_dims)
+
+
+def _all(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
+    return _and_reduce(x, axis, None, None, keep_dims)
+
+
+def _any(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
+    return _or_reduce(x, axis, None, None, keep_dims)
+
+
+def _arg_max(x: Array, axis: int) -> Array:
+    if x.dtype.kind == "f" and np.isnan(max_reduce(x, None)):
+        x = np.where(np.isnan(x), x.dtype.type(-np.inf), x)
+    return x.argmax(axis).astype(np.int32)
+
+
+def _arg_min(x: Array, axis: int) -> Array:
+    if x.dtype.kind == "f" and np.isnan(_min_reduce(x, None)):
+        x = np.where(np.isnan(x), x.dtype.type(np.inf), x)
+    return x.argmin(axis).astype(np.int32)
+
+
+def _log_sum_exp(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
+    largest = _max(x, axis, True)
+    # An infinite maximum is the result; subtracting it would be NaN.
+    shift = np.where(np.isfinite(largest), largest, x.dtype.type(0))
+    total = _sum(np.exp(x - shift), axis, True)
+    result = np.log(total) + shift
+    return result if keep_dims else result.reshape([n for a, n in enumerate(x.shape) if a not in axis])
+
+
+def _accumulate(ufunc: np.ufunc, nothing: int) -> Callable[[Array, int, bool, bool], Array]:
+    """The running sum or product along an axis: without each element itself if `exclusive`, from the end if `reverse`."""
+
+    def kernel(x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
+        output = np.empty_like(x)
+        source, target = x.swapaxes(0, axis), output.swapaxes(0, axis)
+        if reverse:
+            source, target = source[::-1], target[::-1]
+        if not exclusive:
+            ufunc.accumulate(source, 0, None, target)
+        elif len(source):
+            target[0] = nothing
+            ufunc.accumulate(source[:-1], 0, None, target[1:])
+        return output
+
+    return kernel
+
+
+def _exclusive_recurrence(a: Array, b: Array, axis: int, reverse: bool) -> Array:
+    """u[0] = 0, u[k] = b[k - 1] + a[k - 1] * u[k - 1] along an axis; `reverse` runs it from the end."""
+    output = np.zeros_like(b)
+    a, b, u = (array.swapaxes(0, axis) for array in (a, b, output))
+    if reverse:
+        a, b, u = a[::-1], b[::-1], u[::-1]
+    for k in range(len(u) - 1):
+        np.multiply(a[k], u[k], u[k + 1, ...])
+        u[k + 1] += b[k]
+    return output
+
+
 KERNELS: dict[str, Any] = {
+    "All": _all,
+    "Any": _any,
+    "ArgMax": _arg_max,
+    "ArgMin": _arg_min,
+    "Cumprod": _accumulate(np.multiply, 1),
+    "Cumsum": _accumulate(np.add, 0),
+    "ExclusiveRecurrence": _exclusive_recurrence,
     "ExtremumShare": _extremum_share,
+    "LogSumExp": _log_sum_exp,
     "Max": _max,
     "Mean": _mean,
     "Min": _min,
+    "Prod": _prod,
     "Sum": _sum,
 }
