@@ -89,9 +89,10 @@ GRADIENTS: dict[str, Gradient] = {
         ),
         inputs,
     ),
+    # Where the weight is 0 the product is 0 for every x, so nothing flows back to x, not even an infinite dy.
     "MultiplyNoNan": Gradient(
         lambda dy, x, weight: (
-            lambda: sum_to(mul(conj(weight), dy), x.shape),
+            lambda: sum_to(multiply_no_nan(dy, conj(weight)), x.shape),
             lambda: sum_to(chain(x, dy), weight.shape),
         ),
         inputs,
