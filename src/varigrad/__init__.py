@@ -6,6 +6,7 @@ from varigrad import backends as backends
 from varigrad import gradients as gradients
 from varigrad import tape as tape
 from varigrad import testing as testing
+from varigrad import train as train
 from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
 from varigrad.engine import *
@@ -15,6 +16,7 @@ from varigrad.ops import losses as losses
 from varigrad.ops import methods as _methods
 from varigrad.ops.arithmetic import *
 from varigrad.ops.comparison import *
+from varigrad.ops.convolution import *
 from varigrad.ops.counting import *
 from varigrad.ops.creation import *
 from varigrad.ops.elementwise import *

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from varigrad.gradients import (
     arithmetic,
+    clipping,
     comparison,
+    convolution,
     counting,
     creation,
     elementwise,
+    fused,
     indexing,
     joining,
     linalg,
@@ -28,10 +31,13 @@ __all__: list[str] = []
 
 _FAMILIES = (
     arithmetic,
+    clipping,
     comparison,
+    convolution,
     counting,
     creation,
     elementwise,
+    fused,
     indexing,
     joining,
     linalg,

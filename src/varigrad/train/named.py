@@ -1,0 +1,44 @@
+"""Tensors that go by a name: gradients under their variables' names, slots under their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from varigrad.tensor import Tensor
+
+__all__ = ["NamedTensor", "by_name"]
+
+
+class NamedTensor(NamedTuple):
+    """A tensor and its name."""
+
+    name: str
+    tensor: Tensor
+
+
+def by_name(op: str, named: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
+    """What a dict by name, or a list of `NamedTensor`, pairs or `{"name": …, "tensor": …}`, holds under each name."""
+    if isinstance(named, Mapping):
+        return named
+    if not isinstance(named, list) and (not isinstance(named, tuple) or hasattr(named, "_fields")):
+        raise TypeError(f"{op}: takes a dict by name or a list of named tensors, got {type(named).__name__}")
+    result: dict[str, Any] = {}
+    for position, item in enumerate(cast("Sequence[Any]", named)):
+        name, tensor = _pair(item)
+        if not isinstance(name, str):
+            raise TypeError(f"{op}: item {position} is neither (name, tensor) nor {{'name': …, 'tensor': …}}")
+        if name in result:
+            raise ValueError(f"{op}: {name!r} is given twice")
+        result[name] = tensor
+    return result
+
+
+def _pair(item: Any) -> tuple[Any, Any]:
+    if isinstance(item, Mapping):
+        pair = cast("Mapping[str, Any]", item)
+        return pair.get("name"), pair.get("tensor")
+    if isinstance(item, (tuple, list)) and len(cast("Sequence[Any]", item)) == 2:
+        name, tensor = cast("Sequence[Any]", item)
+        return name, tensor
+    return None, None

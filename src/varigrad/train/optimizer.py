@@ -1,0 +1,495 @@
+"""`Optimizer`: what every optimizer does apart from its rule."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeAlias, cast
+
+import numpy as np
+
+from varigrad.autodiff import VariableGrads, variable_grads
+from varigrad.backends.numpy.optimizers import Rule, fused
+from varigrad.dtypes import Array, is_floating
+from varigrad.engine import make_tensor, register_update, update_variables
+from varigrad.errors import DisposedError
+from varigrad.ops.arguments import cast_to, convert
+from varigrad.ops.assignment import assign
+from varigrad.tensor import Tensor, Variable, call_site, find_variable, format_shape, registered_variables
+from varigrad.train.clipping import clip_all_by_global_norm, clip_all_by_norm, clip_all_by_value
+from varigrad.train.named import NamedTensor, by_name
+from varigrad.train.schedules import schedule_config, schedule_from_config
+from varigrad.train.slots import SlotGroup, slot_groups
+
+__all__ = ["Gradients", "LearningRate", "Optimizer", "register_rule"]
+
+
+# A number; or a function of the number of updates made so far, such as a schedule.
+LearningRate: TypeAlias = float | Callable[[int], float]
+# Gradients by variable name; None, for no gradient, leaves the variable as it is.
+Gradients: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
+
+# The variables to update, their gradients and their slots.
+_Update: TypeAlias = tuple[tuple[Variable, ...], tuple[Tensor, ...], tuple[Tensor, ...]]
+
+
+def register_rule(name: str, rule: Rule) -> None:
+    """Registers the update kernel `name` of an optimizer of one's own, from its rule.
+
+    `rule(gradient, slots, delta, work, *numbers)` works on flat NumPy arrays of one size: it changes the slots in
+    place and leaves in `delta` what is to be subtracted from the variables; `work` is scratch. `numbers` are the
+    optimizer's `step_values`, as arrays of rank 0. See `Optimizer`.
+    """
+    register_update(name, fused(rule))
+
+
+class Optimizer:
+    """Base of the optimizers: applies gradients to variables, one fused update a step.
+
+    State belongs to a variable, found by its name: variables may be missing from a step, frozen (`trainable` False:
+    skipped, with no change of state), added and reordered without touching another's. A new variable under an old name
+    starts afresh. Two threads may share an optimizer.
+
+    A subclass names its update kernel, its slots and its hyperparameters, and computes the step's numbers:
+
+    >>> import numpy as np
+    >>> import varigrad as vg
+    >>> def sign_rule(gradient, slots, delta, work, rate):
+    ...     np.sign(gradient, delta)
+    ...     np.multiply(delta, rate, delta)
+    >>> vg.train.register_rule("ApplySignExample", sign_rule)
+    >>> class SignOptimizer(vg.train.Optimizer):
+    ...     class_name = "Sign"
+    ...     kernel = "ApplySignExample"
+    ...     def step_values(self, rate):
+    ...         return (rate,)
+    >>> w = vg.variable([1.0, -1.0], name="sign_example")
+    >>> SignOptimizer(learning_rate=0.5).minimize(lambda: w.square().sum())
+    >>> w.tolist()
+    [0.5, -0.5]
+
+    Args:
+        learning_rate: A number, or a function of the number of updates made so far, such as a schedule. A plain
+            attribute, as are all hyperparameters: what is assigned counts from the next step on.
+        clip_norm: Scales each variable's gradient down to this Euclidean norm, if longer.
+        global_clip_norm: Scales all gradients down, alike, to this norm of all of them together.
+        clip_value: Clips each number in the gradients to [-clip_value, clip_value]. At most one of the three.
+    """
+
+    class_name: ClassVar[str] = "Optimizer"
+    kernel: ClassVar[str] = ""
+    slot_names: tuple[str, ...] = ()
+    hyperparameters: ClassVar[tuple[str, ...]] = ("learning_rate",)
+
+    learning_rate: LearningRate
+
+    def __init__(
+        self,
+        learning_rate: LearningRate,
+        *,
+        clip_norm: float | None = None,
+        global_clip_norm: float | None = None,
+        clip_value: float | None = None,
+    ) -> None:
+        if not callable(learning_rate):
+            try:
+                float(learning_rate)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"{self.class_name}: learning_rate must be a number or a schedule, got {learning_rate!r}"
+                ) from None
+        self.learning_rate = learning_rate
+        self.clip_norm = clip_norm
+        self.global_clip_norm = global_clip_norm
+        self.clip_value = clip_value
+        self._check_clipping()
+        self._iterations = 0
+        self._groups: list[SlotGroup] = []
+        self._places: dict[str, tuple[SlotGroup, int]] = {}
+        self._restored: dict[str, list[Array]] = {}  # slots of variables that set_weights gave and no step has met yet
+        self._just_restored = False
+        self._disposed_at: str | None = None
+        self._lock = threading.RLock()
+
+    # What a subclass gives
+
+    @property
+    def update_kernel(self) -> str:
+        """The name of the update kernel; by default the class's `kernel`."""
+        return self.kernel
+
+    def step_values(self, rate: float) -> tuple[float, ...]:
+        """The numbers that the rule needs at this step, of learning rate `rate`; `self.iterations` updates precede."""
+        raise NotImplementedError(f"{type(self).__name__} must define step_values")
+
+    def slot_fill(self, slot: str) -> float:
+        """What a slot is filled with at first."""
+        return 0.0
+
+    # Training
+
+    @property
+    def iterations(self) -> int:
+        """How many updates have been made."""
+        return self._iterations
+
+    @property
+    def current_learning_rate(self) -> float:
+        """The learning rate of the next update, as a number."""
+        rate = self.learning_rate
+        return float(rate(self._iterations)) if callable(rate) else float(rate)
+
+    def set_learning_rate(self, learning_rate: LearningRate) -> None:
+        """Assigns `learning_rate`. Mirrors `setLearningRate` of `tf.SGDOptimizer`."""
+        self.learning_rate = learning_rate
+
+    def minimize(
+        self, f: Callable[[], Any], return_cost: bool = False, var_list: Sequence[Variable] | None = None
+    ) -> Tensor | None:
+        """Computes the gradients of the scalar that `f()` returns, applies them, and gives the scalar if asked to.
+
+        Args:
+            f: A function of no arguments that returns a scalar.
+            return_cost: Whether to return the scalar.
+            var_list: The variables to train; by default the trainable ones that `f` uses.
+
+        Mirrors `minimize` of `tf.train.Optimizer`.
+        """
+        value, gradients = self.compute_gradients(f, var_list)
+        self.apply_gradients(gradients)
+        return value if return_cost else None
+
+    def compute_gradients(self, f: Callable[[], Any], var_list: Sequence[Variable] | None = None) -> VariableGrads:
+        """The value of `f()` and its gradients, as `vg.variable_grads` gives them."""
+        return variable_grads(f, var_list)
+
+    def apply_gradients(self, gradients: Gradients) -> None:
+        """Updates variables by their gradients, all or none of them.
+
+        Args:
+            gradients: A dict of gradients by variable name, or a list of named tensors (`NamedTensor`,
+                `{"name": …, "tensor": …}`). Each has its variable's shape; None leaves the variable as it is.
+
+        Raises:
+            ValueError: A name that no variable has; a gradient of another shape, or that is not floating-point. Nothing
+                has changed then.
+
+        Mirrors `applyGradients` of `tf.train.Optimizer`.
+        """
+        with self._lock:
+            updates = self._ready_updates(gradients)
+            if updates is None:
+                updates = self._checked_updates(gradients)
+            if self.clip_norm is not None or self.global_clip_norm is not None or self.clip_value is not None:
+                updates = self._clip(updates)
+            kernel, numbers, steps = self.update_kernel, self._advance(), cast("dict[Any, Tensor]", {})
+            for targets, given, slots in updates:
+                dtype = given[0].storage.dtype
+                step = steps.get(dtype)
+                if step is None:
+                    step = steps[dtype] = make_tensor(np.array(numbers, dtype))
+                update_variables(kernel, targets, (*given, step), state=slots)
+            for targets, _, _ in updates:
+                for target in targets:
+                    if target.constraint is not None:
+                        assign(target, target.constraint(target))
+
+    def _advance(self) -> tuple[float, ...]:
+        """The numbers of this step, which it counts. All that changes from step to step on the host is in here."""
+        numbers = self.step_values(self.current_learning_rate)
+        self._iterations += 1
+        return numbers
+
+    def _ready_updates(self, gradients: Gradients) -> list[_Update] | None:
+        """The updates of a step that is like those before: a dict with a fitting gradient for every variable met so
+        far and no other. None where anything is to be looked into."""
+        if not isinstance(gradients, dict):
+            return None
+        updates: list[_Update] = []
+        count = 0
+        try:
+            for group in self._groups:
+                given = tuple([gradients[name] for name in group.names])
+                targets = cast("tuple[Variable, ...]", tuple([reference() for reference in group.references]))
+                for gradient, target, shape in zip(given, targets, group.shapes):
+                    array = gradient.storage
+                    if array.shape != shape or array.dtype is not group.dtype or not target.trainable:
+                        return None
+                    target.storage  # noqa: B018 (raises where it was disposed of)
+                updates.append((targets, given, group.slots))
+                count += len(given)
+        except (KeyError, AttributeError, DisposedError):
+            return None
+        return updates if count == len(gradients) else None
+
+    def checked_gradients(self, gradients: Gradients) -> dict[str, Tensor]:
+        """The gradients to be applied, by variable name: without those that are None or whose variable is frozen.
+
+        Raises:
+            ValueError: As `apply_gradients` does.
+        """
+        op = f"{self.class_name}.apply_gradients"
+        named = by_name(op, gradients)
+        if self._disposed_at is not None:
+            raise DisposedError(f"{op}: the optimizer was disposed of at {self._disposed_at}")
+        given: dict[str, Tensor] = {}
+        for name, gradient in named.items():
+            variable = find_variable(name)
+            if variable is None:
+                raise ValueError(f"{op}: there is no variable named {name!r}; {_alive(named)}")
+            if gradient is not None:
+                gradient = self._checked_gradient(variable, gradient)
+                if variable.trainable:
+                    given[name] = gradient
+        return given
+
+    def _checked_updates(self, gradients: Gradients) -> list[_Update]:
+        given = self.checked_gradients(gradients)
+        variables = {name: cast("Variable", find_variable(name)) for name in given}
+        self._make_slots(variables)
+        updates: list[_Update] = []
+        for group in self._groups:
+            members = [variables.get(name) for name in group.names]
+            present = [
+                position
+                for position, (member, reference) in enumerate(zip(members, group.references, strict=True))
+                if member is not None and member is reference()
+            ]
+            if len(present) == len(members):
+                found = cast("list[Variable]", members)
+                updates.append((tuple(found), tuple([given[v.name] for v in found]), group.slots))
+                continue
+            for position in present:
+                member = cast("Variable", members[position])
+                updates.append(((member,), (given[member.name],), group.part(position)))
+        return updates
+
+    def _checked_gradient(self, variable: Variable, gradient: Any) -> Tensor:
+        op = f"{self.class_name}.apply_gradients"
+        gradient = convert(gradient, op, f"the gradient for {variable.name!r}")
+        if gradient.shape != variable.shape:
+            raise ValueError(
+                f"{op}: the gradient for {variable.name!r} has shape {format_shape(gradient.shape)} but the variable "
+                f"has {format_shape(variable.shape)}"
+            )
+        if not is_floating(variable.dtype) or not is_floating(gradient.dtype):
+            raise ValueError(
+                f"{op}: the gradient for {variable.name!r} is {gradient.dtype} and the variable {variable.dtype} (both "
+                f"of shape {format_shape(variable.shape)}); both must be floating-point"
+            )
+        return gradient if gradient.dtype == variable.dtype else cast_to(gradient, variable.dtype)
+
+    def _make_slots(self, variables: Mapping[str, Variable]) -> None:
+        """Makes the slots of variables not met before, with the values that `set_weights` gave for them, if any."""
+        new: list[Variable] = []
+        for name, variable in variables.items():
+            place = self._places.get(name)
+            if place is None or place[0].references[place[1]]() is not variable:
+                new.append(variable)
+        if not new:
+            return
+        self._check_restored(variables, new)
+        self._groups = [group for group in self._groups if group.is_alive()]
+        for group in slot_groups(new, [self.slot_fill(slot) for slot in self.slot_names]):
+            self._groups.append(group)
+            for position, name in enumerate(group.names):
+                self._places.pop(name, None)  # a variable that took the name of another comes last
+                self._places[name] = group, position
+                for array, values in zip(group.arrays(position), self._restored.pop(name, ())):
+                    array[...] = values
+
+    def _check_restored(self, variables: Mapping[str, Variable], new: list[Variable]) -> None:
+        if not self._just_restored:
+            return
+        unknown = [v.name for v in new if v.name not in self._restored]
+        unused = [
+            name
+            for name in self._restored
+            if name not in variables and ((variable := find_variable(name)) is None or variable.trainable)
+        ]
+        if unknown and unused:
+            raise ValueError(
+                f"{self.class_name}.apply_gradients: the restored state is for other variables: it has slots for "
+                f"{_names(unused)}, which got no gradient, and none for {_names(unknown)}"
+            )
+        for variable in new:
+            for slot, values in zip(self.slot_names, self._restored.get(variable.name, ())):
+                self._check_slot("apply_gradients", variable, slot, values)
+        self._just_restored = False
+
+    def _check_slot(self, method: str, variable: Variable, slot: str, values: Array) -> None:
+        if values.shape != variable.shape:
+            raise ValueError(
+                f"{self.class_name}.{method}: the restored slot '{variable.name}/{slot}' has shape "
+                f"{format_shape(values.shape)} but the variable has {format_shape(variable.shape)}"
+            )
+
+    def _clip(self, updates: list[_Update]) -> list[_Update]:
+        self._check_clipping()
+        gradients = [gradient for _, given, _ in updates for gradient in given]
+        if self.clip_norm is not None:
+            clipped = clip_all_by_norm(gradients, self.clip_norm)
+        elif self.global_clip_norm is not None:
+            clipped = clip_all_by_global_norm(gradients, self.global_clip_norm)
+        else:
+            limit = cast("float", self.clip_value)
+            clipped = clip_all_by_value(gradients, -limit, limit)
+        rest = iter(clipped)
+        return [(targets, tuple([next(rest) for _ in given]), slots) for targets, given, slots in updates]
+
+    def _check_clipping(self) -> None:
+        options = {
+            "clip_norm": self.clip_norm,
+            "global_clip_norm": self.global_clip_norm,
+            "clip_value": self.clip_value,
+        }
+        chosen = [name for name, value in options.items() if value is not None]
+        if len(chosen) > 1:
+            raise ValueError(f"{self.class_name}: {' and '.join(chosen)} cannot be combined; choose one")
+        for name in chosen:
+            value = options[name]
+            if not isinstance(value, (int, float)) or not value > 0 or math.isinf(value):
+                raise ValueError(f"{self.class_name}: {name} must be a positive number, got {value!r}")
+
+    # Saving and restoring
+
+    def get_weights(self) -> list[NamedTensor]:
+        """The optimizer's state: `"iter"`, the number of updates, then `"<variable>/<slot>"` for each slot of each
+        variable alive, in TensorFlow.js's names and order. The tensors are copies.
+
+        Mirrors `getWeights` of `tf.train.Optimizer`.
+        """
+        with self._lock:
+            arrays = {name: group.arrays(position) for name, group, position in self._living()}
+            arrays.update(self._restored)
+            weights = [NamedTensor("iter", make_tensor(np.array(self._iterations, np.int32)))]
+            for slot, suffix in enumerate(self.slot_names):
+                weights += [
+                    NamedTensor(f"{name}/{suffix}", make_tensor(slots[slot].copy())) for name, slots in arrays.items()
+                ]
+            return weights
+
+    def set_weights(self, weights: Gradients) -> None:
+        """Restores what `get_weights` gave, by name: the number of updates and the slots of each variable.
+
+        It may come before the first step, in a new process, as long as the variables exist. Slots of variables that
+        `weights` does not speak of start afresh.
+
+        Args:
+            weights: A list of named tensors, or a dict of tensors or arrays by name, such as `numpy.load` gives.
+
+        Raises:
+            ValueError: The state is another optimizer's, or that of other variables, or of other shapes; the message
+                names the differences. Nothing has changed then.
+
+        Mirrors `setWeights` of `tf.train.Optimizer`.
+        """
+        iterations, states = self._parse_weights(weights)
+        strangers = [name for name in states if find_variable(name) is None]
+        if strangers:
+            raise ValueError(
+                f"{self.class_name}.set_weights: the state is for other variables: there is none named "
+                f"{_names(strangers)}; {_alive(states)}"
+            )
+        for name, arrays in states.items():
+            for slot, values in zip(self.slot_names, arrays, strict=True):
+                self._check_slot("set_weights", cast("Variable", find_variable(name)), slot, values)
+        with self._lock:
+            self._iterations = iterations
+            for name, group, position in self._living():
+                values = states.pop(name, None) or [np.array(self.slot_fill(slot)) for slot in self.slot_names]
+                for array, value in zip(group.arrays(position), values, strict=True):
+                    array[...] = value
+            self._restored = states
+            self._just_restored = bool(states)
+
+    def _living(self) -> list[tuple[str, SlotGroup, int]]:
+        """Where the slots of each variable alive are, in the order in which variables were first met."""
+        return [
+            (name, group, position)
+            for name, (group, position) in self._places.items()
+            if (variable := group.references[position]()) is not None and find_variable(name) is variable
+        ]
+
+    def _parse_weights(self, weights: Gradients) -> tuple[int, dict[str, list[Array]]]:
+        op = f"{self.class_name}.set_weights"
+        given = {
+            name: tensor.numpy() if isinstance(tensor, Tensor) else np.array(tensor)
+            for name, tensor in by_name(op, weights).items()
+        }
+        if "iter" not in given or given["iter"].size != 1:
+            raise ValueError(f"{op}: the state has no 'iter', the number of updates made; got {_names(given)}")
+        iterations = int(given.pop("iter").item())
+        found: dict[str, dict[str, Array]] = {}
+        for key, array in given.items():
+            name, _, slot = key.rpartition("/")
+            if slot not in self.slot_names:
+                raise ValueError(
+                    f"{op}: {key!r} is no slot of {self.class_name}, which has "
+                    f"{_names(self.slot_names) or 'none'}; was it saved from another optimizer?"
+                )
+            found.setdefault(name, {})[slot] = array
+        for name, slots in found.items():
+            missing = [slot for slot in self.slot_names if slot not in slots]
+            if missing:
+                raise ValueError(f"{op}: the state of {name!r} lacks {_names(f'{name}/{slot}' for slot in missing)}")
+        return iterations, {name: [slots[slot] for slot in self.slot_names] for name, slots in found.items()}
+
+    def get_class_name(self) -> str:
+        """The name by which files know this kind of optimizer, such as `"Adam"`."""
+        return self.class_name
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments with which `from_config` makes the same optimizer, without its state."""
+        config = {name: getattr(self, name) for name in self.hyperparameters}
+        config["learning_rate"] = schedule_config(self.class_name, self.learning_rate)
+        for name in ("clip_norm", "global_clip_norm", "clip_value"):
+            if getattr(self, name) is not None:
+                config[name] = getattr(self, name)
+        return config
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """An optimizer from what `get_config` gave; TensorFlow.js's camelCase keys are read too."""
+        arguments = {_snake_case(key): value for key, value in config.items()}
+        arguments["learning_rate"] = schedule_from_config(arguments["learning_rate"])
+        return cls(**arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.get_config(), self.get_weights())
+
+    def dispose(self) -> None:
+        """Gives back the memory of the slots at once; the optimizer cannot be used any more."""
+        with self._lock:
+            for group in self._groups:
+                group.dispose()
+            self._groups, self._places, self._restored = [], {}, {}
+            self._disposed_at = self._disposed_at or call_site()
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.hyperparameters)
+        return f"{type(self).__name__}({arguments}, iterations={self._iterations})"
+
+
+def _restore(cls: type[Optimizer], config: Mapping[str, Any], weights: list[NamedTensor]) -> Optimizer:
+    optimizer = cls.from_config(config)
+    optimizer.set_weights(weights)
+    return optimizer
+
+
+def _snake_case(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
+
+
+def _names(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - 10} more" if len(listed) > 10 else ""
+    return ", ".join(repr(name) for name in listed[:10]) + more
+
+
+def _alive(besides: Iterable[str]) -> str:
+    """Which trainable variables there are that are not spoken of."""
+    spoken = set(besides)
+    others = [v.name for v in registered_variables() if v.trainable and v.name not in spoken]
+    return f"trainable variables not given: {_names(others)}" if others else "every trainable variable is given"
