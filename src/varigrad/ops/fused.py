@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, binary, convert, convert_floating, operands
+from varigrad.ops.arguments import TensorLike, convert, convert_floating, operands
+from varigrad.ops.convolution import Pad, Steps, convolve
+from varigrad.ops.elementwise import leaky_relu, prelu, relu6
 from varigrad.ops.matmul import check_product
 from varigrad.ops.matmul import mat_mul as unfused_mat_mul
 from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["mat_mul"]
+__all__ = ["conv2d", "depthwise_conv2d", "mat_mul"]
+
+# The activations inside the kernels: those whose derivative their result tells. The others follow as ops.
+_INSIDE = frozenset(["elu", "linear", "relu", "sigmoid"])
+_NAMES = ", ".join(sorted([*_INSIDE, "leakyrelu", "prelu", "relu6"]))
 
 
 def mat_mul(
@@ -55,62 +61,106 @@ def mat_mul(
         inputs = (a, b, bias)
     else:
         inputs = (a, b, convert(bias, "fused.mat_mul", "bias", a.dtype))
-    inside = _inside(activation, leakyrelu_alpha)
+    inside = activation if activation in _INSIDE else "linear"
     try:
         y = run_kernel(
-            "_FusedMatMul",
-            inputs,
-            {
-                "transpose_a": transpose_a,
-                "transpose_b": transpose_b,
-                "activation": inside,
-                "leakyrelu_alpha": leakyrelu_alpha,
-            },
+            "_FusedMatMul", inputs, {"transpose_a": transpose_a, "transpose_b": transpose_b, "activation": inside}
         )
     except ValueError:
-        _check_mat_mul(*inputs, transpose_a=transpose_a, transpose_b=transpose_b)
+        _check_mat_mul(inputs, transpose_a, transpose_b)
         raise
     if inside == activation:
         return y
     return _activate("fused.mat_mul", y, activation, prelu_activation_weights, leakyrelu_alpha)
 
 
-# The activations that kernels apply themselves: those whose derivative their result tells.
-_INSIDE = frozenset(["elu", "leakyrelu", "linear", "relu", "relu6", "sigmoid"])
+def conv2d(
+    x: TensorLike,
+    filter: TensorLike,
+    strides: Steps,
+    pad: Pad,
+    data_format: str = "NHWC",
+    dilations: Steps = 1,
+    dim_rounding_mode: str | None = None,
+    bias: TensorLike | None = None,
+    activation: str | None = "linear",
+    prelu_activation_weights: TensorLike | None = None,
+    leakyrelu_alpha: float = 0.2,
+) -> Tensor:
+    """`activation(conv2d(x, filter) + bias)` in one step, differentiable like the separate ops.
+
+    Mirrors `tf.fused.conv2d`. The first seven arguments are those of `vg.conv2d`; the others those of
+    `vg.fused.mat_mul`, with a bias `[filters]` or one that broadcasts to `[batch, height, width, filters]`.
+
+    >>> import varigrad as vg
+    >>> y = vg.fused.conv2d([[[1], [-3]]], [[[[1, 2]]]], strides=1, pad="valid", bias=[1, 1], activation="relu")
+    >>> y.tolist()
+    [[[2.0, 3.0], [0.0, 0.0]]]
+    """
+    op = "fused.conv2d"
+    inside = activation if activation in _INSIDE else "linear"
+    y = convolve(op, "FusedConv2D", 2, x, filter, strides, pad, data_format, dilations, dim_rounding_mode, bias, inside)
+    return y if inside == activation else _activate(op, y, activation, prelu_activation_weights, leakyrelu_alpha)
 
 
-def _inside(activation: str | None, leakyrelu_alpha: float) -> str:
-    """The activation that the kernel applies."""
-    if activation not in _INSIDE or (leakyrelu_alpha < 0 and activation == "leakyrelu"):
-        return "linear"
-    return activation
+def depthwise_conv2d(
+    x: TensorLike,
+    filter: TensorLike,
+    strides: Steps,
+    pad: Pad,
+    data_format: str = "NHWC",
+    dilations: Steps = 1,
+    dim_rounding_mode: str | None = None,
+    bias: TensorLike | None = None,
+    activation: str | None = "linear",
+    prelu_activation_weights: TensorLike | None = None,
+    leakyrelu_alpha: float = 0.2,
+) -> Tensor:
+    """`activation(depthwise_conv2d(x, filter) + bias)` in one step, differentiable like the separate ops.
+
+    Mirrors `tf.fused.depthwiseConv2d`. The arguments are those of `vg.fused.conv2d`, with the filter of
+    `vg.depthwise_conv2d`.
+
+    >>> import varigrad as vg
+    >>> y = vg.fused.depthwise_conv2d([[[1, -3]]], vg.ones([1, 1, 2, 1]), strides=1, pad="valid", activation="relu")
+    >>> y.tolist()
+    [[[1.0, 0.0]]]
+    """
+    op = "fused.depthwise_conv2d"
+    inside = activation if activation in _INSIDE else "linear"
+    y = convolve(
+        op, "FusedDepthwiseConv2D", 2, x, filter, strides, pad, data_format, dilations, dim_rounding_mode, bias, inside
+    )
+    return y if inside == activation else _activate(op, y, activation, prelu_activation_weights, leakyrelu_alpha)
 
 
 def _activate(
     op: str, y: Tensor, activation: str | None, prelu_weights: TensorLike | None, leakyrelu_alpha: float
 ) -> Tensor:
-    """Applies an activation that no fused kernel has."""
+    """Applies an activation that the kernels do not have."""
+    if activation is None:
+        return y
+    if activation == "relu6":
+        return relu6(y)
+    if activation == "leakyrelu":
+        return leaky_relu(y, leakyrelu_alpha)
     if activation == "prelu":
         if prelu_weights is None:
             raise ValueError(f"{op}: the activation 'prelu' needs prelu_activation_weights")
-        alpha = convert(prelu_weights, op, "prelu_activation_weights", y.dtype)
-        return binary("Prelu", op, y, alpha)
-    if activation == "leakyrelu":  # a slope below 0: the sign of the result does not tell the sign of its argument
-        return run_kernel("LeakyRelu", (y,), {"alpha": leakyrelu_alpha})
-    if activation is None:
-        return y
-    raise ValueError(f"{op}: unknown activation {activation!r}; use one of {', '.join(sorted([*_INSIDE, 'prelu']))}")
+        return prelu(y, prelu_weights)
+    raise ValueError(f"{op}: unknown activation {activation!r}; use one of {_NAMES}")
 
 
-def _check_mat_mul(a: Tensor, b: Tensor, bias: Tensor | None = None, *, transpose_a: bool, transpose_b: bool) -> None:
+def _check_mat_mul(inputs: tuple[Tensor, ...], transpose_a: bool, transpose_b: bool) -> None:
     """Explains why a fused product failed."""
+    a, b, *bias = inputs
     for name, x in (("a", a), ("b", b)):
         if x.rank < 2:
             raise ValueError(f"fused.mat_mul: {name} must have rank 2 or more, got shape {format_shape(x.shape)}")
     check_product("fused.mat_mul", a, b, transpose_a, transpose_b)
-    if bias is not None:
-        shape = unfused_mat_mul(a, b, transpose_a, transpose_b).shape
+    if bias:
+        product = unfused_mat_mul(a, b, transpose_a, transpose_b)
         raise ValueError(
-            f"fused.mat_mul: bias of shape {format_shape(bias.shape)} cannot be added to a product of shape "
-            f"{format_shape(shape)}"
+            f"fused.mat_mul: bias of shape {format_shape(bias[0].shape)} cannot be added to a product of shape "
+            f"{format_shape(product.shape)}"
         )

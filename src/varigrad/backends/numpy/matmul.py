@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from varigrad.dtypes import Array
 
-__all__ = ["ACTIVATE", "KERNELS"]
+__all__ = ["KERNELS", "batch_mat_mul"]
 
 
-def _batch_mat_mul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
+def batch_mat_mul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
+    """The product of matrices, in batches that broadcast."""
     if b.ndim == 2:
         if transpose_b:
             b = b.T
@@ -28,96 +29,57 @@ def _batch_mat_mul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> 
     return np.matmul(a.swapaxes(-1, -2) if transpose_a else a, b)
 
 
-# Activations that write over their argument. Each has a derivative that its result tells.
+def _einsum(*operands: Array, equation: str) -> Array:
+    """A sum of products, as products of two from left to right. `equation` has an arrow and no ellipsis."""
+    left, output = equation.split("->")
+    labels = left.split(",")
+    x, held = _diagonal(operands[0], labels[0])
+    for following, (y, other) in enumerate(zip(operands[1:], labels[1:]), 2):
+        x, held = _contract(x, held, *_diagonal(y, other), needed=output + "".join(labels[following:]))
+    x, held = _sum_out(x, held, output)
+    if held != output:
+        return x.transpose([held.index(label) for label in output]).copy()
+    return x.copy() if x.base is not None or x is operands[0] else x
 
 
-def _relu(x: Array, leakyrelu_alpha: float) -> None:
-    np.maximum(x, _constant(0, x), out=x)
+def _contract(a: Array, a_labels: str, b: Array, b_labels: str, needed: str) -> tuple[Array, str]:
+    """The product of two arrays, summed over the labels that nobody needs afterwards: one matrix product a batch."""
+    a, a_labels = _sum_out(a, a_labels, needed + b_labels)
+    b, b_labels = _sum_out(b, b_labels, needed + a_labels)
+    sizes = dict(zip(a_labels + b_labels, a.shape + b.shape))
+    batch = [label for label in a_labels if label in b_labels and label in needed]
+    inner = [label for label in a_labels if label in b_labels and label not in needed]
+    rows = [label for label in a_labels if label not in b_labels]
+    columns = [label for label in b_labels if label not in a_labels]
+    labels = batch + rows + columns
+    a = a.transpose([a_labels.index(label) for label in batch + rows + inner])
+    b = b.transpose([b_labels.index(label) for label in batch + inner + columns])
+    if not inner:
+        a = a.reshape(a.shape + (1,) * len(columns))
+        b = b.reshape(b.shape[: len(batch)] + (1,) * len(rows) + b.shape[len(batch) :])
+        return np.multiply(a, b), "".join(labels)
+    n, r, i, c = (prod([sizes[label] for label in group]) for group in (batch, rows, inner, columns))
+    product = np.empty([sizes[label] for label in labels], a.dtype)
+    np.matmul(a.reshape(n, r, i), b.reshape(n, i, c), out=product.reshape(n, r, c))
+    return product, "".join(labels)
 
 
-def _relu6(x: Array, leakyrelu_alpha: float) -> None:
-    np.maximum(x, _constant(0, x), out=x)
-    np.minimum(x, _constant(6, x), out=x)
+def _sum_out(x: Array, labels: str, needed: str) -> tuple[Array, str]:
+    """Sums over the axes whose labels nobody needs."""
+    axes = tuple([axis for axis, label in enumerate(labels) if label not in needed])
+    if not axes:
+        return x, labels
+    kept = "".join([label for label in labels if label in needed])
+    return np.asarray(np.add.reduce(x, axis=axes, dtype=x.dtype)), kept
 
 
-def _elu(x: Array, leakyrelu_alpha: float) -> None:
-    negative = np.expm1(np.minimum(x, _constant(0, x)))
-    np.maximum(x, _constant(0, x), out=x)
-    x += negative
-
-
-def _leakyrelu(x: Array, leakyrelu_alpha: float) -> None:
-    np.multiply(x, x.dtype.type(leakyrelu_alpha), out=x, where=x < 0)
-
-
-def _sigmoid(x: Array, leakyrelu_alpha: float) -> None:
-    np.negative(x, out=x)
-    np.exp(x, out=x)
-    x += _constant(1, x)
-    np.reciprocal(x, out=x)
-
-
-ACTIVATE: dict[str, Callable[[Array, float], None]] = {
-    "elu": _elu,
-    "leakyrelu": _leakyrelu,
-    "relu": _relu,
-    "relu6": _relu6,
-    "sigmoid": _sigmoid,
-}
-
-_constants: dict[tuple[int, np.dtype[Any]], Array] = {}
-
-
-def _constant(value: int, like: Array) -> Array:
-    """A number as a 0-d array, which ufuncs take up faster than a scalar."""
-    found = _constants.get((value, like.dtype))
-    if found is None:
-        found = _constants[value, like.dtype] = np.array(value, like.dtype)
-    return found
-
-
-def _fused_mat_mul(
-    a: Array,
-    b: Array,
-    bias: Array | None = None,
-    *,
-    transpose_a: bool,
-    transpose_b: bool,
-    activation: str,
-    leakyrelu_alpha: float,
-) -> Array:
-    if a.ndim == 2 == b.ndim and not (transpose_a or transpose_b):
-        y = a.dot(b)
-    else:
-        y = _batch_mat_mul(a, b, transpose_a, transpose_b)
-    if bias is not None:
-        y += bias
-    if activation != "linear":
-        ACTIVATE[activation](y, leakyrelu_alpha)
-    return y
-
-
-def _fused_activation_grad(dy: Array, y: Array, activation: str, leakyrelu_alpha: float) -> Array:
-    """dy times the derivative of the activation, found from its result `y`."""
-    if activation == "relu":
-        return np.multiply(dy, np.greater(y, _constant(0, y)).astype(y.dtype))
-    if activation == "relu6":
-        return np.multiply(dy, ((y > 0) & (y < _constant(6, y))).astype(y.dtype))
-    one = _constant(1, y)
-    if activation == "sigmoid":
-        slope = one - y
-        slope *= y
-    elif activation == "elu":
-        slope = np.minimum(y, _constant(0, y))
-        slope += one
-    else:
-        slope = np.where(y < 0, y.dtype.type(leakyrelu_alpha), one)
-    slope *= dy
-    return slope
+def _diagonal(x: Array, labels: str) -> tuple[Array, str]:
+    """A view in which every label stands for one axis."""
+    distinct = "".join(dict.fromkeys(labels))
+    return (x, labels) if distinct == labels else (np.einsum(f"{labels}->{distinct}", x), distinct)
 
 
 KERNELS: dict[str, Any] = {
-    "BatchMatMul": _batch_mat_mul,
-    "_FusedActivationGrad": _fused_activation_grad,
-    "_FusedMatMul": _fused_mat_mul,
+    "BatchMatMul": batch_mat_mul,
+    "Einsum": _einsum,
 }

@@ -1,0 +1,56 @@
+"""Products with their bias and activation, written over the product itself, with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from varigrad.backends.numpy.convolution import conv, depthwise_conv
+from varigrad.backends.numpy.elementwise import KERNELS as ELEMENTWISE
+from varigrad.backends.numpy.matmul import batch_mat_mul
+from varigrad.dtypes import Array
+
+__all__ = ["KERNELS"]
+
+# As 0-d arrays, which ufuncs take up faster than scalars.
+_ZERO = {np.dtype(name): np.zeros((), name) for name in ("float16", "float32", "float64")}
+_ACTIVATE: dict[str, Callable[[Array], Array]] = {
+    "elu": ELEMENTWISE["Elu"],
+    "relu": lambda y: np.maximum(y, _ZERO[y.dtype], out=y),
+    "sigmoid": ELEMENTWISE["Sigmoid"],
+}
+
+
+def _finish(y: Array, bias: Array | None, activation: str) -> Array:
+    if bias is not None:
+        y += bias
+    return y if activation == "linear" else _ACTIVATE[activation](y)
+
+
+def _fused_mat_mul(
+    a: Array, b: Array, bias: Array | None = None, *, transpose_a: bool, transpose_b: bool, activation: str
+) -> Array:
+    if a.ndim == 2 == b.ndim and not (transpose_a or transpose_b):
+        y = a.dot(b)
+    else:
+        y = batch_mat_mul(a, b, transpose_a, transpose_b)
+    return _finish(y, bias, activation)
+
+
+def _fused_conv2d(x: Array, filter: Array, bias: Array | None = None, *, activation: str, **geometry: Any) -> Array:
+    return _finish(conv(x, filter, **geometry), bias, activation)
+
+
+def _fused_depthwise_conv2d(
+    x: Array, filter: Array, bias: Array | None = None, *, activation: str, **geometry: Any
+) -> Array:
+    return _finish(depthwise_conv(x, filter, **geometry), bias, activation)
+
+
+KERNELS: dict[str, Any] = {
+    "FusedConv2D": _fused_conv2d,
+    "FusedDepthwiseConv2D": _fused_depthwise_conv2d,
+    "_FusedMatMul": _fused_mat_mul,
+}
