@@ -9,6 +9,7 @@ import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.gradients.rules import sum_to
+from varigrad.ops.elementwise import conj
 from varigrad.ops.matmul import flat_rows
 from varigrad.tape import Gradient, inputs
 from varigrad.tensor import Tensor
@@ -20,6 +21,7 @@ def factor_gradients(
     dy: Tensor, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool
 ) -> tuple[Callable[[], Tensor], Callable[[], Tensor]]:
     """The gradients of both factors, each one product that transposes nothing in memory."""
+    a, b = conj(a), conj(b)
 
     def for_a() -> Tensor:
         if transpose_a:
@@ -49,7 +51,7 @@ def _einsum_gradients(dy: Tensor, *operands: Tensor, equation: str) -> tuple[Cal
 
     def gradient(position: int) -> Callable[[], Tensor]:
         def make() -> Tensor:
-            rest = [*operands[:position], *operands[position + 1 :]]
+            rest = [conj(x) for x in (*operands[:position], *operands[position + 1 :])]
             given = [output, *labels[:position], *labels[position + 1 :]]
             spare = (letter for letter in string.ascii_letters if letter not in equation)
             target = ""

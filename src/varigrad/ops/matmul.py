@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import string
+from functools import lru_cache
+
+from varigrad.dtypes import promote
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, cast_to, operands, reshape_to
+from varigrad.ops.arguments import TensorLike, cast_to, convert, operands, reshape_to
 from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["dot", "mat_mul", "matmul", "outer_product"]
+__all__ = ["dot", "einsum", "mat_mul", "matmul", "outer_product"]
 
 
 def mat_mul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
@@ -92,6 +97,80 @@ def outer_product(v1: TensorLike, v2: TensorLike) -> Tensor:
         if v.rank != 1:
             raise ValueError(f"outer_product: {name} must be a vector, got shape {format_shape(v.shape)}")
     return mat_mul(reshape_to(v1, (v1.size, 1)), reshape_to(v2, (1, v2.size)))
+
+
+def einsum(equation: str, *tensors: TensorLike) -> Tensor:
+    """The sum of products that the equation describes, after Einstein. Mirrors `tf.einsum`.
+
+    Each axis has a letter. Axes of one letter run together; those whose letter is not in the result are summed. As
+    in NumPy, a letter twice in one operand takes the diagonal, `...` stands for axes that broadcast, and without an
+    arrow the result has the letters that occur once, in alphabetical order.
+
+    Args:
+        equation: Such as `"ij,jk->ik"`, a matrix product.
+        tensors: As many as the equation names, one or more, numeric, an axis for each letter.
+
+    Raises:
+        ValueError: The equation is malformed, or does not fit the tensors' ranks and lengths.
+
+    >>> import varigrad as vg
+    >>> vg.einsum("ij,kj->ik", [[1, 2], [3, 4]], [[1, 1]]).tolist()
+    [[3.0], [7.0]]
+    >>> vg.einsum("ii->", [[1, 2], [3, 4]]).item()
+    5.0
+    """
+    operands = [convert(t, "einsum", f"tensors[{position}]") for position, t in enumerate(tensors)]
+    explicit, shapes = _explicit_equation(equation, tuple([x.shape for x in operands]))
+    dtype = "int32" if operands[0].dtype == "bool" else operands[0].dtype
+    for x in operands:
+        dtype = promote(dtype, x.dtype, "einsum")
+    if dtype == "string":
+        raise TypeError("einsum: the tensors must be numeric, got strings")
+    for position, (x, shape) in enumerate(zip(operands, shapes)):
+        x = convert(x, "einsum", "tensors", dtype)
+        operands[position] = x if x.shape == shape else reshape_to(x, shape)
+    return run_kernel("Einsum", tuple(operands), {"equation": explicit})
+
+
+_TERM = re.compile(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*")
+
+
+@lru_cache(maxsize=256)
+def _explicit_equation(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[str, tuple[tuple[int, ...], ...]]:
+    """The equation with an arrow and without `...`, and the operands' shapes without the axes of length 1 that `...`
+    broadcasts."""
+    given = f"(equation: {equation!r}, tensors: {', '.join(map(format_shape, shapes))})"
+    compact = equation.replace(" ", "")
+    left, arrow, output = compact.partition("->")
+    terms = left.split(",")
+    if not all(_TERM.fullmatch(term) for term in (*terms, output)):
+        raise ValueError(f"einsum: an equation is letters, one an axis, with ',' between tensors and one '->' {given}")
+    if len(terms) != len(shapes):
+        raise ValueError(f"einsum: the equation names {len(terms)} tensors, but {len(shapes)} are given {given}")
+    if not arrow:
+        letters = [c for c in left if c.isalpha()]
+        output = "..." * ("..." in left) + "".join(sorted(c for c in letters if letters.count(c) == 1))
+    extra = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes)]
+    if any(n < 0 or (n and "..." not in term) for term, n in zip(terms, extra)):
+        raise ValueError(f"einsum: every tensor needs a letter for each of its axes {given}")
+    spread = "".join([letter for letter in string.ascii_letters if letter not in compact][: max(extra)])
+    terms = [term.replace("...", spread[len(spread) - n :]) for term, n in zip(terms, extra)]
+    output = output.replace("...", spread)
+    lengths: dict[str, int] = {}
+    for letter, length in (pair for term, shape in zip(terms, shapes) for pair in zip(term, shape)):
+        known = lengths.get(letter, length)
+        if known != length and not (letter in spread and 1 in (known, length)):
+            axes = "'...'" if letter in spread else repr(letter)
+            raise ValueError(f"einsum: {axes} stands for axes of lengths {known} and {length} {given}")
+        lengths[letter] = length if known == 1 else known
+    if len(set(output)) != len(output) or not set(output) <= lengths.keys():
+        raise ValueError(f"einsum: the result's letters must differ, and each occur in a tensor {given}")
+    kept = [
+        [(letter, length) for letter, length in zip(term, shape) if length == lengths[letter]]
+        for term, shape in zip(terms, shapes)
+    ]
+    inputs = ",".join(["".join(letter for letter, _ in axes) for axes in kept])
+    return f"{inputs}->{output}", tuple([tuple(length for _, length in axes) for axes in kept])
 
 
 def _numeric(op: str, a: TensorLike, b: TensorLike) -> tuple[Tensor, Tensor]:
