@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from varigrad.gradients.rules import chain, no_slope, sum_to
+from varigrad.gradients.rules import chain, no_slope, sum_to, used
 from varigrad.ops.arithmetic import (
     add,
     div,
@@ -17,16 +17,11 @@ from varigrad.ops.arithmetic import (
     scale,
     sub,
 )
-from varigrad.ops.comparison import greater, where
+from varigrad.ops.comparison import greater, keep_where
 from varigrad.ops.elementwise import conj, log, neg, reciprocal, square
 from varigrad.tape import Gradient, input_shapes, inputs, inputs_and_outputs, nothing
-from varigrad.tensor import Tensor
 
 __all__ = ["GRADIENTS"]
-
-
-def _log_of_positive(x: Tensor) -> Tensor:
-    return where(greater(x, 0.0), log(x), 0.0)
 
 
 GRADIENTS: dict[str, Gradient] = {
@@ -89,19 +84,19 @@ GRADIENTS: dict[str, Gradient] = {
         ),
         inputs,
     ),
-    # Where the weight is 0 the product is 0 for every x, so nothing flows back to x, not even an infinite dy.
     "MultiplyNoNan": Gradient(
         lambda dy, x, weight: (
-            lambda: sum_to(multiply_no_nan(dy, conj(weight)), x.shape),
+            lambda: sum_to(used(weight, dy), x.shape),
             lambda: sum_to(chain(x, dy), weight.shape),
         ),
         inputs,
     ),
-    # At base 0, base^(exp - 1) is infinite where exp is 0, which says that it does not count.
+    # At base 0, base^(exp - 1) is infinite where exp is 0, which says that it does not count. The slope for the
+    # exponent is y log(base), and 0 where the base has no logarithm.
     "Pow": Gradient(
         lambda dy, base, exp, y: (
             lambda: sum_to(chain(multiply_no_nan(pow(base, sub(exp, 1.0)), exp), dy), base.shape),
-            lambda: sum_to(chain(mul(y, _log_of_positive(base)), dy), exp.shape),
+            lambda: sum_to(chain(keep_where(mul(y, log(base)), greater(base, 0.0)), dy), exp.shape),
         ),
         inputs_and_outputs,
     ),

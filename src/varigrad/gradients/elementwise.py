@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 from varigrad.engine import run_kernel
-from varigrad.gradients.rules import chain, no_slope, sum_to
+from varigrad.gradients.rules import chain, no_slope, sum_to, used
 from varigrad.ops.arguments import cast_to
 from varigrad.ops.arithmetic import add, div_no_nan, minimum, mul, scale, sub
 from varigrad.ops.comparison import equal, greater, keep_where, less, where
@@ -43,7 +43,7 @@ GRADIENTS: dict[str, Gradient] = {
     "EluGrad": Gradient(
         lambda ddy, dy, y, **attrs: (
             run_kernel("EluGrad", (ddy, y), attrs),
-            lambda: keep_where(chain(dy, ddy), less(y, 0.0)),
+            lambda: keep_where(used(dy, ddy), less(y, 0.0)),
         ),
         inputs,
     ),
@@ -73,7 +73,7 @@ GRADIENTS: dict[str, Gradient] = {
     "SigmoidGrad": Gradient(
         lambda ddy, dy, y: (
             sigmoid_grad(ddy, y),
-            lambda: chain(mul(dy, sub(1.0, scale(y, 2.0))), ddy),
+            lambda: chain(sub(1.0, scale(y, 2.0)), used(dy, ddy)),
         ),
         inputs,
     ),

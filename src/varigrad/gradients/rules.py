@@ -7,11 +7,12 @@ from typing import Any
 
 from varigrad.autodiff import grads
 from varigrad.engine import run_kernel
+from varigrad.ops.comparison import keep_where, not_equal
 from varigrad.ops.elementwise import conj
 from varigrad.tape import Rule
 from varigrad.tensor import Tensor
 
-__all__ = ["by_formula", "chain", "no_slope", "sum_to"]
+__all__ = ["by_formula", "chain", "no_slope", "sum_to", "used"]
 
 
 def by_formula(formula: Callable[..., Tensor]) -> Rule:
@@ -34,6 +35,15 @@ def chain(derivative: Tensor, dy: Tensor) -> Tensor:
     conjugate this product is right for it.
     """
     return run_kernel("MultiplyNoNan", (conj(derivative), dy))
+
+
+def used(dy: Tensor, ddy: Tensor) -> Tensor:
+    """The product of a gradient and the gradient of what was made of it, 0 where either is 0.
+
+    The chain rule for a kernel that multiplies a gradient: a place that was not used gives nothing at second order
+    either, whatever comes back from it.
+    """
+    return keep_where(chain(dy, ddy), not_equal(dy, 0.0))
 
 
 def no_slope(x: Tensor) -> Tensor:

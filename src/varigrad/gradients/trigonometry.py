@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from varigrad.gradients.rules import chain
+from varigrad.gradients.rules import chain, used
 from varigrad.ops.arithmetic import add, mul, scale, sub
 from varigrad.ops.elementwise import conj, neg, reciprocal, rsqrt, square
 from varigrad.ops.trigonometry import cos, cosh, sin, sinh, tanh_grad
@@ -35,7 +35,7 @@ GRADIENTS: dict[str, Gradient] = {
     "TanhGrad": Gradient(
         lambda ddy, dy, y: (
             tanh_grad(ddy, conj(y)),
-            lambda: chain(mul(dy, scale(y, -2.0)), ddy),
+            lambda: chain(scale(y, -2.0), used(dy, ddy)),
         ),
         inputs,
     ),

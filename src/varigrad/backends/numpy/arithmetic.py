@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ def _scale(x: Array, factor: float) -> Array:
 def _multiply_no_nan(x: Array, weight: Array) -> Array:
     product = np.multiply(x, weight)
     # One pass of BLAS tells whether anything needs mending; it hardly ever does.
-    if not np.isfinite(np.vdot(product, product)):
+    if not isfinite(np.vdot(product, product).real):
         product = np.where(weight == 0, product.dtype.type(0), product)
     return product
 
