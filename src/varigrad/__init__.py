@@ -13,6 +13,7 @@ from varigrad.engine import *
 from varigrad.errors import *
 from varigrad.ops import fused as fused
 from varigrad.ops import losses as losses
+from varigrad.ops import math as math
 from varigrad.ops import methods as _methods
 from varigrad.ops.arithmetic import *
 from varigrad.ops.comparison import *
@@ -26,8 +27,10 @@ from varigrad.ops.linalg import *
 from varigrad.ops.losses import Reduction as Reduction
 from varigrad.ops.matmul import *
 from varigrad.ops.normalization import *
+from varigrad.ops.padding import *
 from varigrad.ops.random import *
 from varigrad.ops.reduction import *
+from varigrad.ops.segment import *
 from varigrad.ops.shaping import *
 from varigrad.ops.trigonometry import *
 from varigrad.scopes import *

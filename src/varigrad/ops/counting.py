@@ -10,7 +10,7 @@ from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
 from varigrad.ops.arguments import TensorLike, convert, convert_integers
 from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["TopK", "bincount", "confusion_matrix", "dense_bincount", "in_top_k", "in_top_k_async", "topk"]
+__all__ = ["TopK", "bincount", "dense_bincount", "in_top_k", "in_top_k_async", "topk"]
 
 
 class TopK(NamedTuple):
@@ -158,7 +158,7 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: i
         int32, `[num_classes, num_classes]`: a row for each true class, a column for each predicted one.
 
     >>> import varigrad as vg
-    >>> vg.confusion_matrix([0, 1, 2, 1], [0, 2, 2, 1], 3).tolist()
+    >>> vg.math.confusion_matrix([0, 1, 2, 1], [0, 2, 2, 1], 3).tolist()
     [[1, 0, 0], [0, 1, 1], [0, 0, 1]]
     """
     op = "confusion_matrix"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from varigrad.backends.numpy.reduction import KERNELS as REDUCTIONS
+from varigrad.backends.numpy.reduction import max_reduce, sum_axes
 from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]
@@ -17,13 +17,13 @@ def _norm(x: Array, order: float, axis: tuple[int, ...], keep_dims: bool) -> Arr
         if len(axis) == x.ndim:
             length = np.sqrt(np.vdot(x, x))
             return length.reshape((1,) * x.ndim) if keep_dims else length
-        return np.sqrt(REDUCTIONS["Sum"](np.square(x), axis, keep_dims))
+        return np.sqrt(sum_axes(np.square(x), axis, keep_dims))
     size = np.abs(x)
     # Relative to the largest, no power overflows.
-    largest = REDUCTIONS["Max"](size, axis, True)
-    scale = np.where((largest > 0) & np.isfinite(largest), largest, x.dtype.type(1))
+    largest: Array = max_reduce(size, axis, None, None, True, 0)
+    scale: Array = np.where((largest > 0) & np.isfinite(largest), largest, x.dtype.type(1))
     powers = np.power(size / scale, x.dtype.type(order))
-    total = REDUCTIONS["Sum"](powers, axis, keep_dims)
+    total = sum_axes(powers, axis, keep_dims)
     return np.power(total, x.dtype.type(1 / order)) * scale.reshape(total.shape)
 
 

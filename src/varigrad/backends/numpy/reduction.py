@@ -14,7 +14,7 @@ import numpy as np
 
 from varigrad.dtypes import Array
 
-__all__ = ["KERNELS", "add_reduce", "max_reduce", "sum_rows"]
+__all__ = ["KERNELS", "add_reduce", "max_reduce", "sum_axes", "sum_rows"]
 
 # (x, axis, dtype, out, keepdims, initial); NumPy's types know these only by keyword, which is slower.
 add_reduce: Any = np.add.reduce
@@ -35,33 +35,34 @@ def _ones(length: int, dtype: np.dtype[Any]) -> Array:
     return ones
 
 
-def _sum(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
+def sum_axes(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
+    """The sum along axes: the kernel `Sum`."""
     summed = len(axis)
     kept = x.ndim - summed
     # Along the first axes or the last ones, a product with ones is three times as fast as NumPy's loop.
     if summed and kept and x.size and x.dtype.char in "fd":
         if axis[-1] == summed - 1:
-            shape = x.shape[summed:]
+            shape = (1,) * summed + x.shape[summed:] if keep_dims else x.shape[summed:]
             length = prod(x.shape[:summed])
             if length <= _LONGEST_DOT:
                 total = _ones(length, x.dtype).dot(x.reshape(length, -1))
-                return total.reshape((1,) * summed + shape if keep_dims else shape)
+                return total if total.shape == shape else total.reshape(shape)
         elif axis[0] == kept:
-            shape = x.shape[:kept]
+            shape = x.shape[:kept] + (1,) * summed if keep_dims else x.shape[:kept]
             length = prod(x.shape[kept:])
             if length <= _LONGEST_DOT:
                 total = x.reshape(-1, length).dot(_ones(length, x.dtype))
-                return total.reshape(shape + (1,) * summed if keep_dims else shape)
+                return total if total.shape == shape else total.reshape(shape)
     return add_reduce(x, axis if kept else None, x.dtype, None, keep_dims)
 
 
 def sum_rows(x: Array) -> Array:
     """The sum along the last axis, which stays with length 1."""
-    return _sum(x, (x.ndim - 1,), True)
+    return sum_axes(x, (x.ndim - 1,), True)
 
 
 def _mean(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
-    total = _sum(x, axis, keep_dims)
+    total = sum_axes(x, axis, keep_dims)
     count = prod([x.shape[a] for a in axis])
     return np.divide(total, total.dtype.type(count))
 
@@ -126,13 +127,13 @@ def _log_sum_exp(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
     largest = _max(x, axis, True)
     # An infinite maximum is the result; subtracting it would be NaN.
     shift = np.where(np.isfinite(largest), largest, x.dtype.type(0))
-    total = _sum(np.exp(x - shift), axis, True)
+    total = sum_axes(np.exp(x - shift), axis, True)
     result = np.log(total) + shift
     return result if keep_dims else result.reshape([n for a, n in enumerate(x.shape) if a not in axis])
 
 
 def _accumulate(ufunc: np.ufunc, nothing: int) -> Callable[[Array, int, bool, bool], Array]:
-    """The running sum or product along an axis: without each element itself if `exclusive`, from the end if `reverse`."""
+    """The running sum or product along an axis; `exclusive` leaves each element itself out."""
 
     def kernel(x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
         output = np.empty_like(x)
@@ -175,5 +176,5 @@ KERNELS: dict[str, Any] = {
     "Mean": _mean,
     "Min": _min,
     "Prod": _prod,
-    "Sum": _sum,
+    "Sum": sum_axes,
 }
