@@ -21,7 +21,9 @@ from varigrad.gradients import (
     losses,
     matmul,
     normalization,
+    padding,
     reduction,
+    segment,
     shaping,
     trigonometry,
 )
@@ -44,7 +46,9 @@ _FAMILIES = (
     losses,
     matmul,
     normalization,
+    padding,
     reduction,
+    segment,
     shaping,
     trigonometry,
 )

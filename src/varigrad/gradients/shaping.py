@@ -18,15 +18,18 @@ def _transpose(dy: Tensor, perm: tuple[int, ...]) -> Tensor:
     return run_kernel("Transpose", (dy,), {"perm": inverse})
 
 
-def _pad(dy: Tensor, x: tuple[int, ...], paddings: tuple[tuple[int, int], ...], constant_value: float) -> Tensor:
-    return run_kernel("Slice", (dy,), {"begin": tuple([before for before, _ in paddings]), "size": x})
+def _tile(dy: Tensor, x: tuple[int, ...], reps: tuple[int, ...]) -> Tensor:
+    apart = tuple([n for pair in zip(reps, x, strict=True) for n in pair])
+    copies = run_kernel("Reshape", (dy,), {"shape": apart})
+    return run_kernel("Sum", (copies,), {"axis": tuple(range(0, len(apart), 2)), "keep_dims": False})
 
 
 GRADIENTS: dict[str, Gradient] = {
     "BroadcastTo": Gradient(lambda dy, x, shape: sum_to(dy, x), input_shapes),
     "Cast": Gradient(lambda dy, x_dtype, dtype: cast_to(dy, x_dtype), input_dtypes),
     "Identity": Gradient(lambda dy: dy, nothing),
-    "PadV2": Gradient(_pad, input_shapes),
     "Reshape": Gradient(lambda dy, x, shape: run_kernel("Reshape", (dy,), {"shape": x}), input_shapes),
+    "Reverse": Gradient(lambda dy, dims: run_kernel("Reverse", (dy,), {"dims": dims}), nothing),
+    "Tile": Gradient(_tile, input_shapes),
     "Transpose": Gradient(_transpose, nothing),
 }

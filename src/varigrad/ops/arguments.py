@@ -26,6 +26,7 @@ __all__ = [
     "normalize_axes",
     "normalize_axis",
     "normalize_shape",
+    "of_rank",
     "operands",
     "reshape_to",
     "unary",
@@ -102,6 +103,14 @@ def convert_integers(value: TensorLike, op: str, argument: str) -> Tensor:
             return make_tensor(to_array(array, "int32", op, argument))
         found = f"{array.dtype} values"
     raise TypeError(f"{op}: {argument} must hold integers, got {found}")
+
+
+def of_rank(op: str, rank: int, x: TensorLike, argument: str = "x") -> Tensor:
+    """The tensor behind an argument that must have a certain rank."""
+    x = convert(x, op, argument)
+    if x.rank != rank:
+        raise ValueError(f"{op}: {argument} must have rank {rank}, got shape {format_shape(x.shape)}")
+    return x
 
 
 def cast_to(x: Tensor, dtype: str) -> Tensor:

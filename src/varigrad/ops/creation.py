@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
 from varigrad.dtypes import to_array
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import TensorLike, check_dtype, convert, convert_integers, normalize_shape
-from varigrad.tensor import Tensor, Variable, format_shape
+from varigrad.tensor import Tensor, TensorBuffer, Variable, format_shape
 
-__all__ = ["fill", "one_hot", "ones", "ones_like", "scalar", "tensor", "variable", "zeros", "zeros_like"]
+__all__ = [
+    "buffer",
+    "complex",
+    "diag",
+    "eye",
+    "fill",
+    "imag",
+    "linspace",
+    "meshgrid",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "range",
+    "real",
+    "scalar",
+    "tensor",
+    "tensor1d",
+    "tensor2d",
+    "tensor3d",
+    "tensor4d",
+    "tensor5d",
+    "tensor6d",
+    "variable",
+    "zeros",
+    "zeros_like",
+]
 
 
 def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
@@ -40,6 +66,53 @@ def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = 
         except ValueError:
             raise ValueError(f"tensor: {array.size} values do not fill shape {format_shape(list(shape))}") from None
     return make_tensor(array)
+
+
+def _tensor_of_rank(rank: int, values: Any, shape: Sequence[int] | None, dtype: str | None) -> Tensor:
+    if shape is not None and len(shape) != rank:
+        raise ValueError(f"tensor{rank}d: shape must have {rank} lengths, got {format_shape(list(shape))}")
+    result = tensor(values, dtype=dtype) if shape is None else tensor(values, shape, dtype)
+    if result.rank != rank:
+        raise ValueError(
+            f"tensor{rank}d: values must be nested {rank} deep, got shape {format_shape(result.shape)}; "
+            "give a shape for flat values"
+        )
+    return result
+
+
+def tensor1d(values: Any, dtype: str | None = None) -> Tensor:
+    """`vg.tensor` of rank 1. Mirrors `tf.tensor1d`."""
+    return _tensor_of_rank(1, values, None, dtype)
+
+
+def tensor2d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
+    """`vg.tensor` of rank 2. Mirrors `tf.tensor2d`.
+
+    >>> import varigrad as vg
+    >>> vg.tensor2d([1, 2, 3, 4], [2, 2]).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    return _tensor_of_rank(2, values, shape, dtype)
+
+
+def tensor3d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
+    """`vg.tensor` of rank 3. Mirrors `tf.tensor3d`."""
+    return _tensor_of_rank(3, values, shape, dtype)
+
+
+def tensor4d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
+    """`vg.tensor` of rank 4. Mirrors `tf.tensor4d`."""
+    return _tensor_of_rank(4, values, shape, dtype)
+
+
+def tensor5d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
+    """`vg.tensor` of rank 5. Mirrors `tf.tensor5d`."""
+    return _tensor_of_rank(5, values, shape, dtype)
+
+
+def tensor6d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
+    """`vg.tensor` of rank 6. Mirrors `tf.tensor6d`."""
+    return _tensor_of_rank(6, values, shape, dtype)
 
 
 def scalar(value: Any, dtype: str | None = None) -> Tensor:
@@ -178,3 +251,176 @@ def one_hot(indices: TensorLike, depth: int, on_value: float = 1, off_value: flo
         "dtype": check_dtype("one_hot", dtype),
     }
     return run_kernel("OneHot", (x,), attrs)
+
+
+def linspace(start: float, stop: float, num: int) -> Tensor:
+    """Evenly spaced float32 numbers from `start` to `stop`, both among them. Mirrors `tf.linspace`.
+
+    Raises:
+        ValueError: `num` is not positive.
+
+    >>> import varigrad as vg
+    >>> vg.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    count = normalize_shape("linspace", (num,), "num")[0]
+    if not count:
+        raise ValueError("linspace: num must be positive, got 0")
+    return run_kernel("LinSpace", (), {"start": float(start), "stop": float(stop), "num": count})
+
+
+def range(start: float, stop: float, step: float = 1, dtype: str = "float32") -> Tensor:
+    """Numbers from `start` on, `step` apart, up to but not including `stop`. Mirrors `tf.range`.
+
+    A step of 1 goes downwards where `stop` is below `start`; any other step that leads away from `stop` gives no
+    numbers.
+
+    Raises:
+        ValueError: A step of 0.
+
+    >>> import varigrad as vg
+    >>> vg.range(0, 5, 2).tolist()
+    [0.0, 2.0, 4.0]
+    >>> vg.range(3, 0, dtype="int32").tolist()
+    [3, 2, 1]
+    """
+    if step == 0:
+        raise ValueError("range: the step must not be 0")
+    if step == 1 and stop < start:
+        step = -1
+    attrs = {"start": start, "stop": stop, "step": step, "dtype": check_dtype("range", dtype)}
+    return run_kernel("Range", (), attrs)
+
+
+def eye(
+    num_rows: int, num_columns: int | None = None, batch_shape: Sequence[int] | None = None, dtype: str = "float32"
+) -> Tensor:
+    """The identity matrix, with ones on the diagonal. Mirrors `tf.eye`.
+
+    Args:
+        num_rows: How many rows.
+        num_columns: How many columns; as many as rows by default.
+        batch_shape: Axes to put in front, along which the matrix is repeated.
+        dtype: The dtype.
+
+    >>> import varigrad as vg
+    >>> vg.eye(2, 3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    rows, columns = normalize_shape("eye", (num_rows, num_rows if num_columns is None else num_columns), "size")
+    matrix = run_kernel("Eye", (), {"rows": rows, "columns": columns, "dtype": check_dtype("eye", dtype)})
+    if batch_shape is None:
+        return matrix
+    shape = (*normalize_shape("eye", batch_shape, "batch_shape"), rows, columns)
+    return run_kernel("BroadcastTo", (matrix,), {"shape": shape})
+
+
+def diag(x: TensorLike) -> Tensor:
+    """Zeros with the values on the diagonal. Mirrors `tf.diag`.
+
+    Args:
+        x: Rank 1 or more.
+
+    Returns:
+        Shape `[*x.shape, *x.shape]`, with `x[i, …]` at `[i, …, i, …]`.
+
+    >>> import varigrad as vg
+    >>> vg.diag([1, 2]).tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
+    """
+    x = convert(x, "diag", "x")
+    if not x.rank:
+        raise ValueError("diag: x is a scalar, but must have rank 1 or more")
+    return run_kernel("Diag", (x,))
+
+
+def meshgrid(*arrays: TensorLike, indexing: str = "xy") -> list[Tensor]:
+    """The coordinates of the points of a grid, one tensor for each axis of it. Mirrors `tf.meshgrid`.
+
+    Args:
+        arrays: The coordinates along each axis, vectors.
+        indexing: `"xy"` for x along the second axis of the results and y along the first; `"ij"` for the order given.
+
+    >>> import varigrad as vg
+    >>> x, y = vg.meshgrid([1, 2, 3], [4, 5])
+    >>> x.tolist(), y.tolist()
+    ([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], [[4.0, 4.0, 4.0], [5.0, 5.0, 5.0]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    vectors = [convert(a, "meshgrid", f"argument {i}") for i, a in enumerate(arrays)]
+    places = list(builtins.range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = [1, 0]
+    shape = [0] * len(vectors)
+    for place, vector in zip(places, vectors, strict=True):
+        shape[place] = vector.size
+    grids: list[Tensor] = []
+    for place, vector in zip(places, vectors, strict=True):
+        along = tuple([vector.size if axis == place else 1 for axis in builtins.range(len(vectors))])
+        column = run_kernel("Reshape", (vector,), {"shape": along})
+        grids.append(run_kernel("BroadcastTo", (column,), {"shape": tuple(shape)}))
+    return grids
+
+
+def complex(real: TensorLike, imag: TensorLike) -> Tensor:
+    """Complex numbers from their parts. Mirrors `tf.complex`.
+
+    Args:
+        real: The real parts, float32.
+        imag: The imaginary parts, of the same shape.
+
+    Raises:
+        ValueError: The shapes differ.
+
+    >>> import varigrad as vg
+    >>> vg.complex([1, 2], [3, 4]).tolist()
+    [(1+3j), (2+4j)]
+    """
+    real = convert(real, "complex", "real", "float32")
+    imag = convert(imag, "complex", "imag", "float32")
+    if real.shape != imag.shape:
+        raise ValueError(
+            f"complex: real and imag must have one shape (real: {format_shape(real.shape)}, "
+            f"imag: {format_shape(imag.shape)})"
+        )
+    return run_kernel("Complex", (real, imag))
+
+
+def real(x: TensorLike) -> Tensor:
+    """The real parts of complex numbers, float32; other numbers as they are. Mirrors `tf.real`.
+
+    >>> import varigrad as vg
+    >>> vg.real([1 + 2j]).tolist()
+    [1.0]
+    """
+    x = convert(x, "real", "x")
+    return run_kernel("Real" if x.storage.dtype.kind == "c" else "Identity", (x,))
+
+
+def imag(x: TensorLike) -> Tensor:
+    """The imaginary parts of complex numbers, float32; zeros for other numbers. Mirrors `tf.imag`.
+
+    >>> import varigrad as vg
+    >>> vg.imag([1 + 2j]).tolist()
+    [2.0]
+    """
+    x = convert(x, "imag", "x")
+    return run_kernel("Imag" if x.storage.dtype.kind == "c" else "ZerosLike", (x,))
+
+
+def buffer(shape: Sequence[int], dtype: str = "float32", values: Any = None) -> TensorBuffer:
+    """A buffer to be filled value by value and made into a tensor. Mirrors `tf.buffer`.
+
+    Args:
+        shape: The shape.
+        dtype: The dtype.
+        values: The values to begin with, in row-major order; zeros by default.
+
+    >>> import varigrad as vg
+    >>> b = vg.buffer([2, 2])
+    >>> b.set(3, 0, 1)
+    >>> b.to_tensor().tolist()
+    [[0.0, 3.0], [0.0, 0.0]]
+    """
+    return TensorBuffer(normalize_shape("buffer", shape), dtype, values)

@@ -12,7 +12,7 @@ import numpy as np
 from varigrad.dtypes import as_numpy
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import OutOfRangeError
-from varigrad.ops.arguments import TensorLike, convert, convert_integers, normalize_axis, normalize_shape
+from varigrad.ops.arguments import TensorLike, convert, convert_integers, normalize_axis, normalize_shape, of_rank
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -79,31 +79,24 @@ def _for_each_axis(argument: str, given: int | Sequence[int], shape: tuple[int, 
     return (*values, *[default] * (len(shape) - len(values)))
 
 
-def _slice_of_rank(rank: int, x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None) -> Tensor:
-    x = convert(x, f"slice{rank}d", "x")
-    if x.rank != rank:
-        raise ValueError(f"slice{rank}d: x must have rank {rank}, got shape {format_shape(x.shape)}")
-    return slice(x, begin, size)
-
-
 def slice1d(x: TensorLike, begin: int, size: int | None = None) -> Tensor:
     """`vg.slice` of a vector. Mirrors `tf.slice1d`."""
-    return _slice_of_rank(1, x, begin, size)
+    return slice(of_rank("slice1d", 1, x), begin, size)
 
 
 def slice2d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
     """`vg.slice` of a tensor of rank 2. Mirrors `tf.slice2d`."""
-    return _slice_of_rank(2, x, begin, size)
+    return slice(of_rank("slice2d", 2, x), begin, size)
 
 
 def slice3d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
     """`vg.slice` of a tensor of rank 3. Mirrors `tf.slice3d`."""
-    return _slice_of_rank(3, x, begin, size)
+    return slice(of_rank("slice3d", 3, x), begin, size)
 
 
 def slice4d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
     """`vg.slice` of a tensor of rank 4. Mirrors `tf.slice4d`."""
-    return _slice_of_rank(4, x, begin, size)
+    return slice(of_rank("slice4d", 4, x), begin, size)
 
 
 def strided_slice(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from varigrad.dtypes import DType, promote
-from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, convert, normalize_axis
+from varigrad.engine import run_kernel, run_kernel_multi
+from varigrad.ops.arguments import TensorLike, convert, normalize_axis, of_rank
 from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["concat", "stack"]
+__all__ = ["concat", "concat1d", "concat2d", "concat3d", "concat4d", "split", "stack", "unstack"]
 
 
 def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
@@ -42,6 +43,32 @@ def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     return run_kernel("Concat", parts, {"axis": axis})
 
 
+def _concat_of_rank(rank: int, tensors: Sequence[TensorLike], axis: int) -> Tensor:
+    op = f"concat{rank}d"
+    parts = [of_rank(op, rank, x, f"tensors[{i}]") for i, x in enumerate(tensors)]
+    return concat(parts, axis)
+
+
+def concat1d(tensors: Sequence[TensorLike]) -> Tensor:
+    """`vg.concat` of vectors. Mirrors `tf.concat1d`."""
+    return _concat_of_rank(1, tensors, 0)
+
+
+def concat2d(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
+    """`vg.concat` of tensors of rank 2. Mirrors `tf.concat2d`."""
+    return _concat_of_rank(2, tensors, axis)
+
+
+def concat3d(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
+    """`vg.concat` of tensors of rank 3. Mirrors `tf.concat3d`."""
+    return _concat_of_rank(3, tensors, axis)
+
+
+def concat4d(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
+    """`vg.concat` of tensors of rank 4. Mirrors `tf.concat4d`."""
+    return _concat_of_rank(4, tensors, axis)
+
+
 def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis. Mirrors `tf.stack`.
 
@@ -66,6 +93,58 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
                 f"tensors[{position}]: {format_shape(part.shape)}); make them equal, or join them with concat"
             )
     return run_kernel("Pack", parts, {"axis": axis})
+
+
+def split(x: TensorLike, num_or_size_splits: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+    """The parts of a tensor along an axis. Mirrors `tf.split`.
+
+    Args:
+        x: Rank 1 or more, any dtype.
+        num_or_size_splits: How many equal parts; or the length of each, one of which may be -1 for what is left.
+        axis: The axis to split, negative ones counted from the back.
+
+    Raises:
+        ValueError: The axis has not that length, or does not split into that many equal parts.
+
+    >>> import varigrad as vg
+    >>> [part.tolist() for part in vg.split([1, 2, 3, 4], 2)]
+    [[1.0, 2.0], [3.0, 4.0]]
+    >>> [part.tolist() for part in vg.split([1, 2, 3, 4], [1, -1])]
+    [[1.0], [2.0, 3.0, 4.0]]
+    """
+    x = convert(x, "split", "x")
+    axis = normalize_axis("split", axis, x.rank)
+    sizes = _sizes(num_or_size_splits, x.shape[axis], axis)
+    return list(run_kernel_multi("SplitV", (x,), {"sizes": sizes, "axis": axis}))
+
+
+def _sizes(given: int | Sequence[int], length: int, axis: int) -> tuple[int, ...]:
+    """The length of each part of an axis."""
+    if isinstance(given, int):
+        if given < 1 or length % given:
+            raise ValueError(f"split: axis {axis} is {length} long, which does not make {given} equal parts")
+        return (length // given,) * given
+    sizes = [operator.index(n) for n in given]
+    if sizes.count(-1) > 1:
+        raise ValueError(f"split: num_or_size_splits {sizes} leaves more than one length to work out")
+    if -1 in sizes:
+        place = sizes.index(-1)
+        sizes[place] = 0
+        sizes[place] = length - sum(sizes)
+    if sum(sizes) != length or min(sizes, default=0) < 0:
+        raise ValueError(f"split: num_or_size_splits {list(given)} does not add up to axis {axis}, which is {length}")
+    return tuple(sizes)
+
+
+def unstack(x: TensorLike, axis: int = 0) -> list[Tensor]:
+    """The slices of a tensor along an axis, without that axis. Mirrors `tf.unstack`.
+
+    >>> import varigrad as vg
+    >>> [row.tolist() for row in vg.unstack([[1, 2], [3, 4]])]
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    x = convert(x, "unstack", "x")
+    return list(run_kernel_multi("Unpack", (x,), {"axis": normalize_axis("unstack", axis, x.rank)}))
 
 
 def _of_one_dtype(op: str, tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]:

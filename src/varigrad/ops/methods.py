@@ -20,7 +20,9 @@ from varigrad.ops import (
     linalg,
     matmul,
     normalization,
+    padding,
     reduction,
+    segment,
     shaping,
     trigonometry,
 )
@@ -124,12 +126,30 @@ class TensorMethods:
 
     # Shaping
     cast = shaping.cast
+    as_type = shaping.cast
     clone = shaping.clone
     reshape = shaping.reshape
     expand_dims = shaping.expand_dims
     squeeze = shaping.squeeze
     transpose = shaping.transpose
     broadcast_to = shaping.broadcast_to
+    flatten = shaping.flatten
+    reshape_as = shaping.reshape_as
+    as_scalar = shaping.as_scalar
+    as1d = shaping.as1d
+    as2d = shaping.as2d
+    as3d = shaping.as3d
+    as4d = shaping.as4d
+    as5d = shaping.as5d
+    reverse = shaping.reverse
+    tile = shaping.tile
+    pad = padding.pad
+    mirror_pad = padding.mirror_pad
+    space_to_batch_nd = padding.space_to_batch_nd
+    batch_to_space_nd = padding.batch_to_space_nd
+    depth_to_space = padding.depth_to_space
+    split = joining.split
+    unstack = joining.unstack
 
     def concat(self, tensors: TensorLike, axis: int = 0) -> Tensor:
         """This tensor and another, or a list of others, one after the other along an axis."""
@@ -143,6 +163,8 @@ class TensorMethods:
     slice = indexing.slice
     strided_slice = indexing.strided_slice
     gather = indexing.gather
+    unsorted_segment_sum = segment.unsorted_segment_sum
+    unique = segment.unique
     __getitem__ = indexing.get_item
 
     # Creation
@@ -254,6 +276,9 @@ class VariableMethods:
 
     def __imul__(self, other: TensorLike) -> Variable:
         return assignment.assign(cast("Variable", self), arithmetic.mul(self, other))
+
+    def __itruediv__(self, other: TensorLike) -> Variable:
+        return assignment.assign(cast("Variable", self), arithmetic.true_div(self, other))
 
 
 def _with(first: TensorLike, others: TensorLike) -> list[TensorLike]:

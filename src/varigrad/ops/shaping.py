@@ -11,19 +11,31 @@ from varigrad.ops.arguments import (
     cast_to,
     check_dtype,
     convert,
+    convert_integers,
     normalize_axes,
     normalize_axis,
     normalize_shape,
+    of_rank,
 )
+from varigrad.ops.arithmetic import scale
+from varigrad.ops.creation import complex, imag, real
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
+    "broadcast_args",
     "broadcast_to",
     "cast",
     "clone",
+    "ensure_shape",
     "expand_dims",
     "reshape",
+    "reverse",
+    "reverse1d",
+    "reverse2d",
+    "reverse3d",
+    "reverse4d",
     "squeeze",
+    "tile",
     "transpose",
 ]
 
@@ -115,6 +127,51 @@ def _as_sequence(op: str, shape: Sequence[int]) -> list[int]:
     return list(shape)
 
 
+# Methods only, as in TensorFlow.js.
+
+
+def flatten(x: Tensor) -> Tensor:
+    """The values as a vector."""
+    return run_kernel("Reshape", (x,), {"shape": (x.storage.size,)})
+
+
+def as_scalar(x: Tensor) -> Tensor:
+    """The one value of a one-element tensor, as rank 0."""
+    if x.size != 1:
+        raise ValueError(f"as_scalar: x must have one element, got shape {format_shape(x.shape)}")
+    return run_kernel("Reshape", (x,), {"shape": ()})
+
+
+def as1d(x: Tensor) -> Tensor:
+    """The values as a vector."""
+    return flatten(x)
+
+
+def as2d(x: Tensor, rows: int, columns: int) -> Tensor:
+    """The values in a shape of rank 2."""
+    return reshape(x, (rows, columns))
+
+
+def as3d(x: Tensor, rows: int, columns: int, depth: int) -> Tensor:
+    """The values in a shape of rank 3."""
+    return reshape(x, (rows, columns, depth))
+
+
+def as4d(x: Tensor, rows: int, columns: int, depth: int, depth2: int) -> Tensor:
+    """The values in a shape of rank 4."""
+    return reshape(x, (rows, columns, depth, depth2))
+
+
+def as5d(x: Tensor, rows: int, columns: int, depth: int, depth2: int, depth3: int) -> Tensor:
+    """The values in a shape of rank 5."""
+    return reshape(x, (rows, columns, depth, depth2, depth3))
+
+
+def reshape_as(x: Tensor, like: TensorLike) -> Tensor:
+    """The values in the shape of another tensor."""
+    return reshape(x, convert(like, "reshape_as", "like").shape)
+
+
 def expand_dims(x: TensorLike, axis: int = 0) -> Tensor:
     """The same values with an axis of length 1 put in. Mirrors `tf.expandDims`.
 
@@ -162,12 +219,33 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     return run_kernel("Reshape", (x,), {"shape": shape})
 
 
-def transpose(x: TensorLike, perm: Sequence[int] | None = None) -> Tensor:
+def ensure_shape(x: TensorLike, shape: Sequence[int | None]) -> Tensor:
+    """`x` itself, once its shape is known to be as said. Mirrors `tf.ensureShape`.
+
+    Args:
+        x: Any shape and dtype.
+        shape: The length of each axis, None where any length will do.
+
+    Raises:
+        ValueError: x's shape is another.
+
+    >>> import varigrad as vg
+    >>> vg.ensure_shape([[1, 2]], [None, 2]).shape
+    (1, 2)
+    """
+    x = convert(x, "ensure_shape", "x")
+    if len(shape) != x.rank or any(n not in (None, length) for n, length in zip(shape, x.shape, strict=True)):
+        raise ValueError(f"ensure_shape: x must have shape {format_shape(shape)}, got {format_shape(x.shape)}")
+    return x
+
+
+def transpose(x: TensorLike, perm: Sequence[int] | None = None, conjugate: bool = False) -> Tensor:
     """The values with axes reordered. Mirrors `tf.transpose`.
 
     Args:
         x: Any shape and dtype.
         perm: For each axis of the result, which axis of `x` it is; by default the axes are reversed.
+        conjugate: Conjugates complex values too.
 
     Raises:
         ValueError: `perm` does not name each axis once.
@@ -185,6 +263,8 @@ def transpose(x: TensorLike, perm: Sequence[int] | None = None) -> Tensor:
             raise ValueError(
                 f"transpose: perm {list(perm)} must name each of the {x.rank} axes once (x: {format_shape(x.shape)})"
             )
+    if conjugate and x.storage.dtype.kind == "c":
+        x = complex(real(x), scale(imag(x), -1.0))
     return run_kernel("Transpose", (x,), {"perm": order})
 
 
@@ -208,3 +288,82 @@ def broadcast_to(x: TensorLike, shape: Sequence[int]) -> Tensor:
     if added < 0 or any(n not in (1, target[added + axis]) for axis, n in enumerate(x.shape)):
         raise ValueError(f"broadcast_to: shape {format_shape(x.shape)} does not broadcast to {format_shape(target)}")
     return run_kernel("BroadcastTo", (x,), {"shape": target})
+
+
+def broadcast_args(s0: TensorLike, s1: TensorLike) -> Tensor:
+    """The shape to which two shapes broadcast, as a vector of integers. Mirrors `tf.broadcastArgs`.
+
+    Args:
+        s0: A shape as integers `[rank]`.
+        s1: Another.
+
+    Raises:
+        ValueError: They do not broadcast, or are not vectors.
+
+    >>> import varigrad as vg
+    >>> vg.broadcast_args([4, 1, 3], [2, 1]).tolist()
+    [4, 2, 3]
+    """
+    shapes = (convert_integers(s0, "broadcast_args", "s0"), convert_integers(s1, "broadcast_args", "s1"))
+    for argument, shape in zip(("s0", "s1"), shapes, strict=True):
+        if shape.rank != 1:
+            raise ValueError(f"broadcast_args: {argument} must be a vector, got shape {format_shape(shape.shape)}")
+    return run_kernel("BroadcastArgs", shapes)
+
+
+def reverse(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
+    """The values in reverse order along axes. Mirrors `tf.reverse`.
+
+    Args:
+        x: Any shape and dtype.
+        axis: The axes to reverse; None means all of them.
+
+    >>> import varigrad as vg
+    >>> vg.reverse([[1, 2], [3, 4]], 1).tolist()
+    [[2.0, 1.0], [4.0, 3.0]]
+    """
+    x = convert(x, "reverse", "x")
+    return run_kernel("Reverse", (x,), {"dims": normalize_axes("reverse", axis, x.rank)})
+
+
+def reverse1d(x: TensorLike) -> Tensor:
+    """A vector in reverse order. Mirrors `tf.reverse1d`."""
+    return reverse(of_rank("reverse1d", 1, x), 0)
+
+
+def reverse2d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
+    """`vg.reverse` of a tensor of rank 2. Mirrors `tf.reverse2d`."""
+    return reverse(of_rank("reverse2d", 2, x), axis)
+
+
+def reverse3d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
+    """`vg.reverse` of a tensor of rank 3. Mirrors `tf.reverse3d`."""
+    return reverse(of_rank("reverse3d", 3, x), axis)
+
+
+def reverse4d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
+    """`vg.reverse` of a tensor of rank 4. Mirrors `tf.reverse4d`."""
+    return reverse(of_rank("reverse4d", 4, x), axis)
+
+
+def tile(x: TensorLike, reps: Sequence[int]) -> Tensor:
+    """The whole tensor repeated along each axis. Mirrors `tf.tile`.
+
+    Args:
+        x: Any shape and dtype.
+        reps: How often along each axis; one number an axis.
+
+    Raises:
+        ValueError: `reps` has not one number for each axis.
+
+    >>> import varigrad as vg
+    >>> vg.tile([[1, 2]], [2, 2]).tolist()
+    [[1.0, 2.0, 1.0, 2.0], [1.0, 2.0, 1.0, 2.0]]
+    """
+    x = convert(x, "tile", "x")
+    counts = normalize_shape("tile", reps, "reps")
+    if len(counts) != x.rank:
+        raise ValueError(
+            f"tile: reps {list(counts)} must have one number for each of the {x.rank} axes (x: {format_shape(x.shape)})"
+        )
+    return run_kernel("Tile", (x,), {"reps": counts})

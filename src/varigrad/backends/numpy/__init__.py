@@ -22,8 +22,10 @@ from varigrad.backends.numpy import (
     matmul,
     normalization,
     optimizers,
+    padding,
     random,
     reduction,
+    segment,
     shaping,
     trigonometry,
 )
@@ -47,8 +49,10 @@ _FAMILIES = (
     matmul,
     normalization,
     optimizers,
+    padding,
     random,
     reduction,
+    segment,
     shaping,
     trigonometry,
 )

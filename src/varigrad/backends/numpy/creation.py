@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,14 +36,64 @@ def _one_hot(indices: Array, depth: int, on_value: float, off_value: float, dtyp
     return output.reshape(*indices.shape, depth)
 
 
+def _linspace(start: float, stop: float, num: int) -> Array:
+    numbers: Array = np.linspace(start, stop, num)
+    return numbers.astype(np.float32)
+
+
+def _range(start: float, stop: float, step: float, dtype: str) -> Array:
+    count = max(0, math.ceil((stop - start) / step))
+    numbers: Array = start + step * np.arange(count)
+    return numbers.astype(numpy_dtype(dtype), copy=False)
+
+
+def _eye(rows: int, columns: int, dtype: str) -> Array:
+    matrix: Array = np.eye(rows, columns, dtype=numpy_dtype(dtype))
+    return matrix
+
+
+def _diag(x: Array) -> Array:
+    output = np.zeros(x.size * x.size, x.dtype)
+    output[:: x.size + 1] = x.reshape(-1)
+    return output.reshape(x.shape + x.shape)
+
+
+def _diag_part(x: Array) -> Array:
+    shape = x.shape[: x.ndim // 2]
+    return x.reshape(-1)[:: math.prod(shape) + 1].copy().reshape(shape)
+
+
+def _complex(real: Array, imag: Array) -> Array:
+    output = np.empty(real.shape, np.complex64)
+    output.real = real
+    output.imag = imag
+    return output
+
+
+def _real(x: Array) -> Array:
+    return x.real.copy()
+
+
+def _imag(x: Array) -> Array:
+    return x.imag.copy()
+
+
 def _assign(targets: Sequence[Array], inputs: Sequence[Array], state: Sequence[Array]) -> None:
     targets[0][...] = inputs[0]
 
 
 KERNELS: dict[str, Any] = {
+    "Complex": _complex,
+    "Diag": _diag,
+    "DiagPart": _diag_part,
+    "Eye": _eye,
     "Fill": _fill,
+    "Imag": _imag,
+    "LinSpace": _linspace,
     "OneHot": _one_hot,
     "OnesLike": _ones_like,
+    "Range": _range,
+    "Real": _real,
     "ZerosLike": _zeros_like,
 }
 

@@ -36,20 +36,28 @@ def _broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     return output
 
 
-def _pad(x: Array, paddings: tuple[tuple[int, int], ...], constant_value: float) -> Array:
-    shape = tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)])
-    output = np.zeros(shape, x.dtype)
-    if constant_value != 0:
-        output.fill(constant_value)
-    output[tuple([slice(before, before + n) for n, (before, _) in zip(x.shape, paddings, strict=True)])] = x
-    return output
+def _reverse(x: Array, dims: tuple[int, ...]) -> Array:
+    backwards, forwards = slice(None, None, -1), slice(None)
+    return x[tuple([backwards if axis in dims else forwards for axis in range(x.ndim)])].copy()
+
+
+def _tile(x: Array, reps: tuple[int, ...]) -> Array:
+    output = np.empty([n for pair in zip(reps, x.shape, strict=True) for n in pair], x.dtype)
+    output[...] = x.reshape([n for length in x.shape for n in (1, length)])
+    return output.reshape([n * length for n, length in zip(reps, x.shape, strict=True)])
+
+
+def _broadcast_args(s0: Array, s1: Array) -> Array:
+    return np.array(np.broadcast_shapes(tuple(s0.tolist()), tuple(s1.tolist())), np.int32)
 
 
 KERNELS: dict[str, Any] = {
+    "BroadcastArgs": _broadcast_args,
     "BroadcastTo": _broadcast_to,
     "Cast": _cast,
     "Identity": _identity,
-    "PadV2": _pad,
     "Reshape": _reshape,
+    "Reverse": _reverse,
+    "Tile": _tile,
     "Transpose": _transpose,
 }
