@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import GradientError
 from varigrad.observe import OBSERVERS, observing
 from varigrad.ops.arguments import convert
-from varigrad.tape import Tape
+from varigrad.tape import Gradient, Tape
 from varigrad.tensor import Tensor, Variable, format_shape, registered_variables
 
 __all__ = [
@@ -219,10 +219,8 @@ def _total(returned: Any) -> Tensor:
         if not returned.storage.shape:
             return returned
         scalars = [returned]
-    elif isinstance(returned, (list, tuple, Mapping)):
-        scalars = list(tensors_in(returned))
     else:
-        scalars = []
+        scalars = list(tensors_in(returned))
     if not scalars:
         raise TypeError(
             f"variable_grads: f must return a scalar tensor, or a list, tuple or dict of them, "
@@ -298,7 +296,7 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
         for observer in OBSERVERS.get():
             if isinstance(observer, Tape):
                 rule = _custom_rule(grad_func, [x.shape for x in inputs])
-                observer.record("CustomGradient", rule, tuple(saved), inputs, (value,))
+                observer.record("CustomGradient", Gradient(rule, lambda inputs, outputs: saved), {}, inputs, (value,))
         return value
 
     return call

@@ -9,7 +9,7 @@ takes the nodes off the end, so that what a node saved goes as soon as it has be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -43,7 +43,7 @@ Rule = Callable[..., Any]
 class Gradient(NamedTuple):
     """How a kernel is differentiated."""
 
-    rule: Rule
+    rule: Rule | None
     save: Saver
 
 
@@ -80,6 +80,9 @@ def nothing(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence
     return ()
 
 
+_NO_GRADIENT = Gradient(None, nothing)
+
+
 def register_gradient(name: str, rule: Rule, save: Saver = inputs_and_outputs) -> None:
     """Registers how the kernel `name` is differentiated, replacing what was there.
 
@@ -100,16 +103,11 @@ def gradient_names() -> list[str]:
     return sorted(_gradients)
 
 
-class _Node(NamedTuple):
-    """One recorded kernel call. Tensors that it does not save it knows by id only."""
-
-    kernel: str
-    rule: Rule | None
-    saved: Sequence[Any]
-    attrs: Mapping[str, Any]
-    inputs: list[int]
-    output: int  # the id of the first output
-    outputs: list[tuple[int, tuple[int, ...], Any]] | None  # of several: id, shape and NumPy dtype each
+# One recorded kernel call: kernel, rule, saved values, attributes, ids of the inputs, id of the (first) output, and
+# where there are several outputs the id, shape and NumPy dtype of each. Tensors not saved are known by id only. It is
+# a plain tuple because one is made for every kernel of every step.
+_Outputs: TypeAlias = list[tuple[int, tuple[int, ...], Any]]
+_Node: TypeAlias = tuple[str, "Rule | None", Sequence[Any], Mapping[str, Any], list[int], int, "_Outputs | None"]
 
 
 class Tape(Observer):
@@ -135,60 +133,37 @@ class Tape(Observer):
         outputs: tuple[Tensor, ...],
         nanoseconds: int,
     ) -> None:
-        ids = self._watched_ids(inputs)
-        if ids is None:
-            return
-        gradient = _gradients.get(kernel)
-        if gradient is None:
-            self._append(kernel, None, (), attrs, ids, outputs)
-        else:
-            self._append(kernel, gradient.rule, gradient.save(inputs, outputs), attrs, ids, outputs)
+        if inputs:
+            self.record(kernel, _gradients.get(kernel, _NO_GRADIENT), attrs, inputs, outputs)
 
     def record(
         self,
         kernel: str,
-        rule: Rule,
-        saved: Sequence[Any],
+        gradient: Gradient,
+        attrs: Mapping[str, Any],
         inputs: tuple[Tensor, ...],
         outputs: tuple[Tensor, ...],
     ) -> None:
-        """Adds a node with a rule of its own, if any input is watched."""
-        ids = self._watched_ids(inputs)
-        if ids is not None:
-            self._append(kernel, rule, saved, {}, ids, outputs)
-
-    def _watched_ids(self, inputs: tuple[Tensor, ...]) -> list[int] | None:
-        """The ids of the inputs, or None if no input is watched."""
+        """Adds a node, if any input is watched."""
         tracked = self._tracked
-        ids = [t.id for t in inputs]
         if self._watch_variables:
             for t in inputs:
                 if t.__class__ is Variable and t.id not in tracked and t.trainable:  # pyright: ignore
                     tracked.add(t.id)
                     self.variables[t.id] = t  # pyright: ignore[reportArgumentType]
-        return None if tracked.isdisjoint(ids) else ids
-
-    def _append(
-        self,
-        kernel: str,
-        rule: Rule | None,
-        saved: Sequence[Any],
-        attrs: Mapping[str, Any],
-        ids: list[int],
-        outputs: tuple[Tensor, ...],
-    ) -> None:
-        several = None
-        if len(outputs) == 1:
-            differentiable = outputs if outputs[0].storage.dtype.kind in "fc" else ()
-        else:
-            differentiable = [t for t in outputs if t.storage.dtype.kind in "fc"]
-            several = [(t.id, t.storage.shape, t.storage.dtype) for t in outputs]
+        ids = [t.id for t in inputs]
+        if tracked.isdisjoint(ids):
+            return
+        differentiable = [t.id for t in outputs if t.storage.dtype.kind in "fc"]
         if not differentiable:
             self.broken_by[kernel] = None
             return
-        for tensor in differentiable:
-            self._tracked.add(tensor.id)
-        self._nodes.append(_Node(kernel, rule, saved, attrs, ids, outputs[0].id, several))
+        tracked.update(differentiable)
+        rule, save = gradient
+        several = None
+        if len(outputs) > 1:
+            several = [(t.id, t.storage.shape, t.storage.dtype) for t in outputs]
+        self._nodes.append((kernel, rule, save(inputs, outputs), attrs, ids, outputs[0].id, several))
 
     def updating(
         self,
@@ -208,10 +183,9 @@ class Tape(Observer):
                 stand_ins[tensor.id] = _stand_in(tensor)
         if not stand_ins:
             return
-        self._nodes = [
-            node._replace(saved=[stand_ins.get(v.id, v) if isinstance(v, Tensor) else v for v in node.saved])
-            for node in self._nodes
-        ]
+        for position, (kernel, rule, saved, attrs, *ids) in enumerate(self._nodes):
+            kept = [stand_ins.get(v.id, v) if isinstance(v, Tensor) else v for v in saved]
+            self._nodes[position] = (kernel, rule, kept, attrs, *ids)  # pyright: ignore[reportArgumentType]
 
     def tracks(self, tensor: Tensor) -> bool:
         """Whether the tensor is watched or computed from what is."""
