@@ -22,7 +22,8 @@ def by_name(op: str, named: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, A
     if isinstance(named, Mapping):
         return named
     if not isinstance(named, list) and (not isinstance(named, tuple) or hasattr(named, "_fields")):
-        raise TypeError(f"{op}: takes a dict by name or a list of named tensors, got {type(named).__name__}")
+        hint = "; pass its .grads" if hasattr(named, "grads") else ""
+        raise TypeError(f"{op}: takes a dict by name or a list of named tensors, got {type(named).__name__}{hint}")
     result: dict[str, Any] = {}
     for position, item in enumerate(cast("Sequence[Any]", named)):
         name, tensor = _pair(item)

@@ -62,7 +62,7 @@ class Optimizer:
     >>> class SignOptimizer(vg.train.Optimizer):
     ...     class_name = "Sign"
     ...     kernel = "ApplySignExample"
-    ...     def step_values(self, rate):
+    ...     def step_values(self, rate, dtype):
     ...         return (rate,)
     >>> w = vg.variable([1.0, -1.0], name="sign_example")
     >>> SignOptimizer(learning_rate=0.5).minimize(lambda: w.square().sum())
@@ -119,8 +119,9 @@ class Optimizer:
         """The name of the update kernel; by default the class's `kernel`."""
         return self.kernel
 
-    def step_values(self, rate: float) -> tuple[float, ...]:
-        """The numbers that the rule needs at this step, of learning rate `rate`; `self.iterations` updates precede."""
+    def step_values(self, rate: float, dtype: np.dtype[Any]) -> tuple[float, ...]:
+        """The numbers that the rule needs for variables of a dtype, at a step of learning rate `rate` that
+        `self.iterations` updates precede."""
         raise NotImplementedError(f"{type(self).__name__} must define step_values")
 
     def slot_fill(self, slot: str) -> float:
@@ -183,23 +184,21 @@ class Optimizer:
                 updates = self._checked_updates(gradients)
             if self.clip_norm is not None or self.global_clip_norm is not None or self.clip_value is not None:
                 updates = self._clip(updates)
-            kernel, numbers, steps = self.update_kernel, self._advance(), cast("dict[Any, Tensor]", {})
+            kernel = self.update_kernel
+            steps = self._advance({given[0].storage.dtype for _, given, _ in updates})
             for targets, given, slots in updates:
-                dtype = given[0].storage.dtype
-                step = steps.get(dtype)
-                if step is None:
-                    step = steps[dtype] = make_tensor(np.array(numbers, dtype))
-                update_variables(kernel, targets, (*given, step), state=slots)
+                update_variables(kernel, targets, (*given, steps[given[0].storage.dtype]), state=slots)
             for targets, _, _ in updates:
                 for target in targets:
                     if target.constraint is not None:
                         assign(target, target.constraint(target))
 
-    def _advance(self) -> tuple[float, ...]:
-        """The numbers of this step, which it counts. All that changes from step to step on the host is in here."""
-        numbers = self.step_values(self.current_learning_rate)
+    def _advance(self, dtypes: Iterable[np.dtype[Any]]) -> dict[np.dtype[Any], Tensor]:
+        """Counts this step and gives its numbers for each dtype; all that changes on the host from step to step."""
+        rate = self.current_learning_rate
+        steps = {dtype: make_tensor(np.array(self.step_values(rate, dtype), dtype)) for dtype in dtypes}
         self._iterations += 1
-        return numbers
+        return steps
 
     def _ready_updates(self, gradients: Gradients) -> list[_Update] | None:
         """The updates of a step that is like those before: a dict with a fitting gradient for every variable met so
