@@ -287,6 +287,9 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
         def save(tensors: Any) -> None:
             saved.extend(tensors_in(tensors))
 
+        def keep_saved(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> list[Tensor]:
+            return saved
+
         with observing(instead_of=Tape):
             value, grad_func = f(*inputs, save) if takes_save(len(inputs)) else f(*inputs)
         if not isinstance(value, Tensor) or not callable(grad_func):
@@ -296,7 +299,7 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
         for observer in OBSERVERS.get():
             if isinstance(observer, Tape):
                 rule = _custom_rule(grad_func, [x.shape for x in inputs])
-                observer.record("CustomGradient", Gradient(rule, lambda inputs, outputs: saved), {}, inputs, (value,))
+                observer.record("CustomGradient", Gradient(rule, keep_saved), {}, inputs, (value,))
         return value
 
     return call

@@ -160,10 +160,10 @@ class Tape(Observer):
             return
         tracked.update(differentiable)
         rule, save = gradient
-        several = None
+        first, several = outputs[0].id, None
         if len(outputs) > 1:
             several = [(t.id, t.storage.shape, t.storage.dtype) for t in outputs]
-        self._nodes.append((kernel, rule, save(inputs, outputs), attrs, ids, outputs[0].id, several))
+        self._nodes.append((kernel, rule, save(inputs, outputs), attrs, ids, first, several))
 
     def updating(
         self,
@@ -183,9 +183,9 @@ class Tape(Observer):
                 stand_ins[tensor.id] = _stand_in(tensor)
         if not stand_ins:
             return
-        for position, (kernel, rule, saved, attrs, *ids) in enumerate(self._nodes):
+        for position, (kernel, rule, saved, attrs, ids, first, several) in enumerate(self._nodes):
             kept = [stand_ins.get(v.id, v) if isinstance(v, Tensor) else v for v in saved]
-            self._nodes[position] = (kernel, rule, kept, attrs, *ids)  # pyright: ignore[reportArgumentType]
+            self._nodes[position] = (kernel, rule, kept, attrs, ids, first, several)
 
     def tracks(self, tensor: Tensor) -> bool:
         """Whether the tensor is watched or computed from what is."""
