@@ -147,11 +147,11 @@ def test_frames_that_nothing_can_be_learned_from_are_refused(
 
 def test_unknown_categories_are_named_with_their_rows() -> None:
     coat = CategoricalField("coat", ("black", "red"))
-    with pytest.raises(DataError) as caught:
-        coat.check(categorical("coat", "red", "blue", None, "pink"), np.array([2, 3, 4, 5]))
-    assert str(caught.value) == (
-        "column 'coat' has categories that the model was not trained on: 'blue' in rows 3, 5; it knows black, red"
+    strange = categorical("coat", "red", "blue", None, "pink", "blue")
+    assert coat.describe_unknown(strange, np.arange(2, 7)) == (
+        "column 'coat' has 'blue' in rows 3, 6, 'pink' in row 5, but the model knows only black, red"
     )
+    assert coat.describe_unknown(categorical("coat", "red", None), np.array([2, 3])) is None
     assert coat.encode(categorical("coat", "blue")).tolist() == [[0, 0]]
 
 

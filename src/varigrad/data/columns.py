@@ -12,7 +12,7 @@ from varigrad.data.table import Table
 from varigrad.dtypes import Array
 from varigrad.errors import DataError
 
-__all__ = ["MISSING_TEXT", "Column", "Frame", "describe_missing", "format_rows", "parse_columns", "parse_table"]
+__all__ = ["MISSING_TEXT", "Column", "Frame", "Kind", "describe_missing", "format_rows", "parse_columns", "parse_table"]
 
 # What stands for a missing value, in any case.
 MISSING_TEXT = ("", "NA", "N/A", "NaN", "null", "?")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
 
-from varigrad.data.columns import Column, Frame, format_rows
+from varigrad.data.columns import Column, Frame, Kind, format_rows
 from varigrad.dtypes import Array
 from varigrad.errors import DataError
 
@@ -43,7 +43,7 @@ _ROWS_PER_INTEGER_CLASS = 5
 class NumericField:
     """A number, encoded as `(value - mean) / scale`; a missing one as the mean, 0."""
 
-    kind: ClassVar[str] = "numeric"
+    kind: ClassVar[Kind] = "numeric"
     name: str
     mean: float
     scale: float
@@ -76,9 +76,6 @@ class NumericField:
         """The values, `[rows]`, in the data's own units."""
         return outputs[:, 0].astype(np.float64) * self.scale + self.mean
 
-    def check(self, column: Column, rows: Array) -> None:
-        """Nothing to check: any number can be encoded."""
-
     def to_config(self) -> dict[str, Any]:
         """What the JSON file holds."""
         return {"name": self.name, "kind": self.kind, "mean": self.mean, "scale": self.scale}
@@ -96,7 +93,7 @@ class NumericField:
 class CategoricalField:
     """One of several texts, encoded with a 1 at its place among them; a missing one as zeros."""
 
-    kind: ClassVar[str] = "categorical"
+    kind: ClassVar[Kind] = "categorical"
     name: str
     categories: tuple[str, ...]
 
@@ -125,16 +122,16 @@ class CategoricalField:
         """The likeliest category of each row."""
         return [self.categories[at] for at in outputs.argmax(1)]
 
-    def check(self, column: Column, rows: Array) -> None:
-        """Raises DataError if some text is not among the categories."""
+    def describe_unknown(self, column: Column, row_numbers: Array) -> str | None:
+        """What is in the column that is none of the categories, and in which rows; None if there is nothing."""
         known = {*self.categories, None}
-        unknown = [at for at, value in enumerate(column.values) if value not in known]
-        if unknown:
-            raise DataError(
-                f"column {self.name!r} has categories that the model was not trained on: "
-                f"{column.values[unknown[0]]!r} in {format_rows(rows[unknown])}; "
-                f"it knows {', '.join(self.categories[:10])}{', ...' if len(self.categories) > 10 else ''}"
-            )
+        strange = [text for text in dict.fromkeys(column.values) if text not in known]
+        if not strange:
+            return None
+        places = [f"{text!r} in {format_rows(row_numbers[column.values == text])}" for text in strange[:3]]
+        more = f" and {len(strange) - 3} others" if len(strange) > 3 else ""
+        listed = ", ".join(self.categories[:10]) + (", ..." if len(self.categories) > 10 else "")
+        return f"column {self.name!r} has {', '.join(places)}{more}, but the model knows only {listed}"
 
     def to_config(self) -> dict[str, Any]:
         """What the JSON file holds."""

@@ -1,0 +1,23 @@
+"""`varigrad` and `python -m varigrad`: the command line, if what it needs is installed."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Runs the command line."""
+    try:
+        from varigrad.cli import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
+            raise
+        print(f"varigrad: the command line needs {error.name}: pip install 'varigrad[cli]'", file=sys.stderr)
+        sys.exit(2)
+    app(prog_name="varigrad")
+
+
+if __name__ == "__main__":
+    main()

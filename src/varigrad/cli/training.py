@@ -1,0 +1,220 @@
+"""The training loop, written by hand: every step of it is in sight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+import varigrad as vg
+from varigrad.dtypes import Array
+
+__all__ = [
+    "CLASSIFICATION",
+    "Diverged",
+    "Examples",
+    "Goal",
+    "History",
+    "Step",
+    "Watcher",
+    "evaluate",
+    "regression",
+    "take_step",
+    "train_model",
+]
+
+
+class Examples(NamedTuple):
+    """A model's inputs `[rows, ...]` and what it should give for them `[rows, outputs]`."""
+
+    x: Array
+    y: Array
+
+
+class Goal(NamedTuple):
+    """What training makes small, and how a person measures it. Both take `(targets, outputs)` and give a scalar."""
+
+    loss: Callable[[vg.Tensor, vg.Tensor], vg.Tensor]
+    metric: Callable[[vg.Tensor, vg.Tensor], vg.Tensor]
+    metric_name: str
+
+
+CLASSIFICATION = Goal(
+    loss=vg.losses.softmax_cross_entropy,
+    metric=lambda y, logits: logits.arg_max(-1).equal(y.arg_max(-1)).cast("float32").mean(),
+    metric_name="accuracy",
+)
+
+
+def regression(scale: float) -> Goal:
+    """Mean squared error of a target that was divided by `scale`, and mean absolute error in the target's own unit."""
+    return Goal(
+        loss=lambda y, outputs: outputs.sub(y).square().mean(),
+        metric=lambda y, outputs: outputs.sub(y).abs().mean().mul(scale),
+        metric_name="mean_absolute_error",
+    )
+
+
+@dataclass
+class History:
+    """What happened in each epoch: losses and metrics, and the mean norm of each variable's gradient."""
+
+    curves: dict[str, list[float]] = field(default_factory=dict)
+    gradient_norms: dict[str, list[float]] = field(default_factory=dict)
+    best_epoch: int = 0
+    ended: str = "all epochs done"
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs there were."""
+        return len(self.curves.get("loss", ()))
+
+    def add(self, curves: dict[str, float], gradient_norms: dict[str, float]) -> None:
+        """Adds an epoch."""
+        for name, value in curves.items():
+            self.curves.setdefault(name, []).append(value)
+        for name, value in gradient_norms.items():
+            self.gradient_norms.setdefault(name, []).append(value)
+
+
+class Watcher(Protocol):
+    """Told how training goes."""
+
+    def batch_done(self, epoch: int, loss: float, metric: float, gradient_norm: float) -> None:
+        """A step has been taken."""
+        ...
+
+    def epoch_done(self, epoch: int, curves: dict[str, float]) -> None:
+        """An epoch has ended."""
+        ...
+
+
+class Step(NamedTuple):
+    """What one step of training saw, before it changed the weights. Norms are those before clipping."""
+
+    loss: float
+    metric: float
+    gradient_norms: dict[str, float]
+
+    @property
+    def gradient_norm(self) -> float:
+        """The norm of all gradients together."""
+        return math.hypot(*self.gradient_norms.values())
+
+
+class Diverged(Exception):
+    """The loss became infinite or NaN."""
+
+
+def train_model(
+    model: vg.layers.LayersModel,
+    goal: Goal,
+    examples: Examples,
+    validation: Examples | None,
+    optimizer: vg.train.Optimizer,
+    *,
+    epochs: int,
+    batch_size: int,
+    patience: int,
+    random: np.random.Generator,
+    watcher: Watcher,
+    clip: Callable[[dict[str, vg.Tensor]], dict[str, vg.Tensor]] = lambda grads: grads,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> History:
+    """Trains a model in shuffled mini-batches, and leaves in it the weights of its best epoch.
+
+    The best epoch is that of the least validation loss, or training loss where nothing was held out.
+
+    Args:
+        model: Gives `[rows, outputs]`; logits, for classification.
+        goal: The loss and the metric.
+        examples: What to train on.
+        validation: What to judge each epoch by.
+        optimizer: Applies the gradients.
+        epochs: How many times to go through the examples.
+        batch_size: How many examples a step takes.
+        patience: How many epochs without improvement end the training; 0 for never, and the last weights stay.
+        random: Shuffles.
+        watcher: Is told about every step and epoch.
+        clip: What happens to the gradients, by variable name, before they are applied.
+        interrupted: Asked after every step; True ends the epoch there, and the training.
+
+    Raises:
+        Diverged: The loss became infinite or NaN.
+    """
+    history = History()
+    best_loss, best_weights = math.inf, None
+    rows = len(examples.x)
+    for epoch in range(1, epochs + 1):
+        order = random.permutation(rows)
+        x, y = vg.tensor(examples.x[order]), vg.tensor(examples.y[order])
+        totals, norms, seen, steps = np.zeros(3), dict[str, float](), 0, 0
+        for start in range(0, rows, batch_size):
+            size = min(batch_size, rows - start)
+            with vg.tidy():
+                step = take_step(model, goal, x.slice(start, size), y.slice(start, size), optimizer, clip)
+            if not math.isfinite(step.loss):
+                raise Diverged(f"the loss became {step.loss:g} in epoch {epoch}, batch {steps + 1}")
+            totals += np.array([step.loss, step.metric, step.gradient_norm]) * size
+            norms = {name: norms.get(name, 0.0) + norm for name, norm in step.gradient_norms.items()}
+            seen, steps = seen + size, steps + 1
+            watcher.batch_done(epoch, *(totals / seen))
+            if interrupted():
+                break
+
+        loss, metric, gradient_norm = (totals / seen).tolist()
+        curves = {"loss": loss, goal.metric_name: metric}
+        if validation is not None:
+            held_out_loss, held_out_metric = evaluate(model, goal, validation)
+            curves |= {"val_loss": held_out_loss, f"val_{goal.metric_name}": held_out_metric}
+        curves["gradient_norm"] = gradient_norm
+        history.add(curves, {name: norm / steps for name, norm in norms.items()})
+        watcher.epoch_done(epoch, curves)
+
+        judged = curves.get("val_loss", loss)
+        if judged < best_loss:
+            best_loss, history.best_epoch = judged, epoch
+            best_weights = [w.numpy() for w in model.get_weights()]
+        if interrupted():
+            history.ended = f"interrupted in epoch {epoch}"
+            break
+        if patience and epoch - history.best_epoch >= patience:
+            history.ended = f"no improvement for {patience} epochs"
+            break
+    if patience and best_weights is not None:
+        model.set_weights(best_weights)
+    else:
+        history.best_epoch = history.epochs
+    return history
+
+
+def take_step(
+    model: vg.layers.LayersModel,
+    goal: Goal,
+    x: vg.Tensor,
+    y: vg.Tensor,
+    optimizer: vg.train.Optimizer,
+    clip: Callable[[dict[str, vg.Tensor]], dict[str, vg.Tensor]],
+) -> Step:
+    """One step of training on one batch: the loss, its gradients, the update."""
+    outputs: list[vg.Tensor] = []
+
+    def loss_of_batch() -> vg.Tensor:
+        outputs.append(model(x, training=True))
+        return goal.loss(y, outputs[0])
+
+    weights = model.trainable_weights
+    loss, grads = vg.variable_grads(loss_of_batch, weights)
+    optimizer.apply_gradients(clip(grads))
+    norms = {w.original_name: grads[w.name].norm().item() for w in weights if w.name in grads}
+    return Step(loss.item(), goal.metric(y, outputs[0]).item(), norms)
+
+
+def evaluate(model: vg.layers.LayersModel, goal: Goal, examples: Examples) -> tuple[float, float]:
+    """The loss and the metric over all examples, outside of training."""
+    with vg.tidy():
+        outputs, y = model.predict(examples.x, batch_size=256), vg.tensor(examples.y)
+        return goal.loss(y, outputs).item(), goal.metric(y, outputs).item()
