@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from varigrad import backends as backends
 from varigrad import gradients as gradients
 from varigrad import tape as tape
@@ -38,5 +41,19 @@ from varigrad.tape import register_gradient as register_gradient
 from varigrad.tensor import Tensor as Tensor
 from varigrad.tensor import TensorBuffer as TensorBuffer
 from varigrad.tensor import Variable as Variable
+
+if _TYPE_CHECKING:
+    from varigrad import data as data
+    from varigrad import vis as vis
+
+
+def __getattr__(name: str) -> _Any:
+    """Imports `vg.data` and `vg.vis` when they are first used; nothing else needs them."""
+    if name not in ("data", "vis"):
+        raise AttributeError(f"module 'varigrad' has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module(f"varigrad.{name}")
+
 
 __version__ = "0.1.0"
