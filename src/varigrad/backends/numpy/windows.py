@@ -12,7 +12,7 @@ import numpy as np
 
 from varigrad.dtypes import Array
 
-__all__ = ["Pads", "interior", "output_lengths", "padded", "positions"]
+__all__ = ["Pads", "interior", "output_lengths", "padded", "padded_shape", "positions", "steps"]
 
 Lengths = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
@@ -48,13 +48,16 @@ def padded(x: Array, pads: Pads, value: float = 0.0) -> Array:
     return result
 
 
+def steps(window: int, outputs: int, stride: int, dilation: int) -> list[slice]:
+    """For each place in a window along one axis, what comes under it at every step."""
+    reach = max(0, (outputs - 1) * stride + 1)
+    return [slice(at * dilation, at * dilation + reach, stride) for at in range(window)]
+
+
 def positions(
     window: Lengths, output: Lengths, strides: Lengths, dilations: Lengths
 ) -> Iterator[tuple[Lengths, tuple[slice, ...]]]:
     """For each place in the window, the index of the values of a padded array that come under it, one an output."""
-    along = [
-        [slice(at * d, at * d + max(0, (n - 1) * s + 1), s) for at in range(w)]
-        for w, n, s, d in zip(window, output, strides, dilations)
-    ]
+    along = [steps(*axis) for axis in zip(window, output, strides, dilations)]
     for place in product(*map(range, window)):
         yield place, (slice(None), *[slices[at] for slices, at in zip(along, place)])
