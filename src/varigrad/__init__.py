@@ -31,6 +31,7 @@ from varigrad.ops.losses import Reduction as Reduction
 from varigrad.ops.matmul import *
 from varigrad.ops.normalization import *
 from varigrad.ops.padding import *
+from varigrad.ops.pooling import *
 from varigrad.ops.random import *
 from varigrad.ops.reduction import *
 from varigrad.ops.segment import *

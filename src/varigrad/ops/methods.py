@@ -12,6 +12,7 @@ from varigrad.ops import (
     arithmetic,
     assignment,
     comparison,
+    convolution,
     counting,
     creation,
     elementwise,
@@ -21,6 +22,7 @@ from varigrad.ops import (
     matmul,
     normalization,
     padding,
+    pooling,
     reduction,
     segment,
     shaping,
@@ -123,6 +125,17 @@ class TensorMethods:
     dot = matmul.dot
     mat_mul = matmul.mat_mul
     matmul = mat_mul
+
+    # Convolution and pooling
+    avg_pool = pooling.avg_pool
+    conv1d = convolution.conv1d
+    conv2d = convolution.conv2d
+    conv2d_transpose = convolution.conv2d_transpose
+    depthwise_conv2d = convolution.depthwise_conv2d
+    dilation2d = convolution.dilation2d
+    max_pool = pooling.max_pool
+    pool = pooling.pool
+    separable_conv2d = convolution.separable_conv2d
 
     # Shaping
     cast = shaping.cast
