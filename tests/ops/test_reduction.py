@@ -143,11 +143,6 @@ def test_an_empty_list_of_axes_reduces_nothing():
         assert op([[1, 2]], []).tolist() == [[1, 2]]
 
 
-def test_nan_in_the_maximum_shows_in_the_gradient():
-    gradient = vg.grad(lambda x: vg.max(x, 1).sum())(vg.tensor([[1, np.nan], [2, 3]]))
-    np.testing.assert_array_equal(gradient.numpy(), [[np.nan, np.nan], [0, 1]])
-
-
 # arg_max, arg_min
 
 
@@ -250,10 +245,10 @@ def test_moments_are_a_mean_and_a_variance():
         (lambda: vg.sum([1, 2], 3), ValueError, "sum: axis 3 is out of range for a tensor of rank 1"),
         (lambda: vg.sum([[1, 2]], [0, -2]), ValueError, "sum: axis .* twice"),
         (lambda: vg.mean([1, 2], "x"), TypeError, "mean: axis must be an integer, got 'x'"),
-        (lambda: vg.sum(["a"]), TypeError, "sum: x holds strings"),
-        (lambda: vg.max(["a"]), TypeError, "max: x has dtype string, whose values have no order"),
-        (lambda: vg.min(vg.tensor([1j])), TypeError, "min: x has dtype complex64"),
-        (lambda: vg.all([1, 2]), TypeError, "all: x must be bool, got float32; compare it"),
+        (lambda: vg.sum(["a"]), TypeError, "sum: x must be numeric, got string"),
+        (lambda: vg.max(["a"]), TypeError, "max: x must be real, got string"),
+        (lambda: vg.min(vg.tensor([1j])), TypeError, "min: x must be real, got complex64"),
+        (lambda: vg.all([1, 2]), TypeError, "all: x must be bool .*compare.* got float32"),
         (lambda: vg.any([1, 2]), TypeError, "any: x must be bool"),
         (lambda: vg.arg_max(3), ValueError, "arg_max: axis 0 is out of range for a tensor of rank 0"),
         (lambda: vg.arg_max(np.zeros((2, 0)), 1), ValueError, r"arg_max: .* axis 1 of shape \[2, 0\]"),

@@ -41,7 +41,7 @@ def _extremum(dy: Tensor, x: Tensor, y: Tensor, axis: tuple[int, ...], keep_dims
     """Ties share the gradient evenly."""
     extremum = keep_axes(y, x.shape, axis, keep_dims)
     share = run_kernel("ExtremumShare", (x, extremum), {"axis": axis})
-    return multiply_no_nan(share, keep_axes(dy, x.shape, axis, keep_dims))
+    return multiply_no_nan(keep_axes(dy, x.shape, axis, keep_dims), share)
 
 
 def _log_sum_exp(dy: Tensor, x: Tensor, y: Tensor, axis: tuple[int, ...], keep_dims: bool) -> Tensor:

@@ -50,6 +50,7 @@ def convert(value: TensorLike, op: str, argument: str, dtype: str | None = None)
 # The NumPy kinds that an argument may have, for `accept`.
 NUMERIC = "fic"
 REAL = "fi"
+ORDERED = "fib"
 _WANTED = {
     NUMERIC: "numeric",
     "fc": "numeric",
@@ -145,12 +146,15 @@ def _beside(tensor: Tensor, value: TensorLike, op: str, argument: str) -> Tensor
     """An argument as a tensor, its dtype chosen by the tensor it meets if it is a Python number."""
     if isinstance(value, Tensor):
         return value
-    kind = tensor.storage.dtype.kind
-    if isinstance(value, float) and kind in "fc":
-        return make_tensor(np.array(value, tensor.storage.dtype))
-    if isinstance(value, int) and not isinstance(value, bool) and kind in "fciu":
-        return convert(value, op, argument, dtype_name(tensor.storage.dtype))
-    return convert(value, op, argument)
+    dtype = tensor.storage.dtype
+    adopted_by = "fc" if isinstance(value, float) else "fci" if isinstance(value, int) else ""
+    if dtype.kind not in adopted_by or isinstance(value, bool):
+        return convert(value, op, argument)
+    try:
+        return make_tensor(np.array(value, dtype))
+    except (OverflowError, RuntimeWarning):
+        pass  # too large for the dtype: becomes infinite, or an error that says so
+    return convert(value, op, argument, dtype_name(dtype))
 
 
 def binary(kernel: str, op: str, a: TensorLike, b: TensorLike, kinds: str = NUMERIC) -> Tensor:

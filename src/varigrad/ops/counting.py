@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
-from varigrad.ops.arguments import TensorLike, convert, convert_integers
+from varigrad.ops.arguments import ORDERED, TensorLike, accept, convert, convert_integers
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["TopK", "bincount", "dense_bincount", "in_top_k", "in_top_k_async", "topk"]
@@ -42,9 +42,7 @@ def topk(x: TensorLike, k: int = 1, sorted: bool = True) -> TopK:
     >>> values.tolist(), indices.tolist()
     ([3.0, 2.0], [1, 2])
     """
-    x = convert(x, "topk", "x")
-    if x.storage.dtype.kind in "Oc":
-        raise TypeError(f"topk: x has dtype {x.dtype}, whose values have no order")
+    x = accept(x, "topk", "x", ORDERED)
     if not x.rank:
         raise ValueError("topk: x must have rank 1 or more, got a scalar")
     if not 0 <= k <= x.shape[-1]:
@@ -70,7 +68,8 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: int = 1) -> Tensor
     >>> vg.in_top_k([[20, 10, 40, 30], [30, 50, -20, 10]], [2, 0], k=1).tolist()
     [True, False]
     """
-    predictions, targets = convert(predictions, "in_top_k", "predictions"), convert(targets, "in_top_k", "targets")
+    predictions = accept(predictions, "in_top_k", "predictions", "fi")
+    targets = accept(targets, "in_top_k", "targets", "fi")
     if predictions.rank < 2 or predictions.shape[:-1] != targets.shape:
         raise ValueError(
             "in_top_k: predictions must have the shape of targets and an axis of classes more "

@@ -63,7 +63,8 @@ def _vector_norm(x: Tensor, ord: float | str, axes: tuple[int, ...], keep_dims: 
     if ord == "euclidean":
         return _power_norm(x, 2.0, axes, keep_dims)
     if not isinstance(ord, str):
-        if ord == 1:
+        nothing = ord == math.inf and 0 in [x.shape[a] for a in axes]  # whose norm is 0, and not its maximum, -inf
+        if ord == 1 or nothing:
             return sum_of(absolute(x), axes, keep_dims)
         if ord == math.inf:
             return max_of(absolute(x), axes, keep_dims)

@@ -21,7 +21,7 @@ import numpy as np
 
 from varigrad.dtypes import promote
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, cast_to, convert, convert_floating, normalize_axis
+from varigrad.ops.arguments import TensorLike, accept, cast_to, convert, normalize_axis
 from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
 from varigrad.ops.elementwise import abs as absolute
 from varigrad.ops.elementwise import log, relu, square
@@ -64,7 +64,7 @@ def compute_weighted_loss(losses: TensorLike, weights: TensorLike | None = None,
     3.5
     """
     op = "compute_weighted_loss"
-    return _reduce(op, convert_floating(losses, op, "losses"), weights, reduction)
+    return _reduce(op, accept(losses, op, "losses", "f"), weights, reduction)
 
 
 def absolute_difference(
@@ -233,7 +233,7 @@ def _pair(
     op: str, a: TensorLike, b: TensorLike, a_name: str = "labels", b_name: str = "predictions"
 ) -> tuple[Tensor, Tensor]:
     """Two arguments as floating-point tensors of one dtype and shape."""
-    a, b = convert_floating(a, op, a_name), convert_floating(b, op, b_name)
+    a, b = accept(a, op, a_name, "f"), accept(b, op, b_name, "f")
     if a.storage.dtype != b.storage.dtype:
         dtype = promote(a.dtype, b.dtype, op)
         a, b = convert(a, op, a_name, dtype), convert(b, op, b_name, dtype)

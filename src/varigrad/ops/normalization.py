@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, cast_to, convert_floating, normalize_axis
+from varigrad.ops.arguments import TensorLike, accept, cast_to, normalize_axis
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -32,7 +32,8 @@ def softmax(logits: TensorLike, dim: int = -1) -> Tensor:
     >>> vg.softmax([0, 1000]).tolist()
     [0.0, 1.0]
     """
-    logits = _real(logits, "softmax")
+    if not (isinstance(logits, Tensor) and logits.storage.dtype.kind == "f"):
+        logits = accept(logits, "softmax", "logits", "f")
     return run_kernel("Softmax", (logits,), {"dim": normalize_axis("softmax", dim, logits.rank, "dim")})
 
 
@@ -45,17 +46,8 @@ def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     >>> vg.log_softmax([0, 1000]).tolist()
     [-1000.0, 0.0]
     """
-    logits = _real(logits, "log_softmax")
+    logits = accept(logits, "log_softmax", "logits", "f")
     return run_kernel("LogSoftmax", (logits,), {"axis": normalize_axis("log_softmax", axis, logits.rank)})
-
-
-def _real(x: TensorLike, op: str, argument: str = "logits") -> Tensor:
-    if isinstance(x, Tensor) and x.storage.dtype.kind == "f":
-        return x
-    x = convert_floating(x, op, argument)
-    if x.dtype == "complex64":
-        raise TypeError(f"{op}: {argument} must be real, got complex64")
-    return x
 
 
 def batch_norm(
@@ -134,7 +126,7 @@ def _batch_norm(
     scale: TensorLike | None,
     variance_epsilon: float,
 ) -> Tensor:
-    x = _real(x, op, "x")
+    x = accept(x, op, "x", "f")
     if rank is not None and x.rank != rank:
         raise ValueError(f"{op}: x must have rank {rank}, got shape {format_shape(x.shape)}")
     parameters = [_parameter(op, "mean", mean, x), _parameter(op, "variance", variance, x)]
@@ -151,7 +143,7 @@ def _batch_norm(
 
 
 def _parameter(op: str, name: str, value: TensorLike, x: Tensor) -> Tensor:
-    parameter = _real(value, op, name)
+    parameter = accept(value, op, name, "f")
     if parameter.storage.dtype is not x.storage.dtype:
         parameter = cast_to(parameter, x.dtype)
     shape = parameter.storage.shape
@@ -194,7 +186,7 @@ def local_response_normalization(
     [[[1.0, 0.0, 0.0, 1.0]]]
     """
     op = "local_response_normalization"
-    x = _real(x, op, "x")
+    x = accept(x, op, "x", "f")
     if x.rank not in (3, 4):
         raise ValueError(f"{op}: x must have rank 3 or 4, got shape {format_shape(x.shape)}")
     try:

@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import (
-    TensorLike,
-    cast_to,
-    convert,
-    convert_floating,
-    normalize_axes,
-    normalize_axis,
-    reshape_to,
-)
+from varigrad.ops.arguments import NUMERIC, ORDERED, TensorLike, accept, normalize_axes, normalize_axis, reshape_to
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -45,39 +37,6 @@ class Moments(NamedTuple):
     variance: Tensor
 
 
-def _numeric(x: TensorLike, op: str) -> Tensor:
-    """The argument `x`, with bools as int32."""
-    x = convert(x, op, "x")
-    kind = x.storage.dtype.kind
-    if kind == "O":
-        raise TypeError(f"{op}: x holds strings, but must be numeric")
-    return cast_to(x, "int32") if kind == "b" else x
-
-
-def _ordered(x: TensorLike, op: str) -> Tensor:
-    """The argument `x`, of a dtype whose values can be compared."""
-    x = convert(x, op, "x")
-    if x.storage.dtype.kind in "Oc":
-        raise TypeError(f"{op}: x has dtype {x.dtype}, whose values have no order")
-    return x
-
-
-def _bools(x: TensorLike, op: str) -> Tensor:
-    x = convert(x, op, "x")
-    if x.storage.dtype.kind != "b":
-        raise TypeError(f"{op}: x must be bool, got {x.dtype}; compare it first, as in x != 0")
-    return x
-
-
-def _reals(x: TensorLike, op: str) -> Tensor:
-    if isinstance(x, Tensor) and x.storage.dtype.kind == "f":
-        return x
-    x = convert_floating(x, op, "x")
-    if x.storage.dtype.kind == "c":
-        raise TypeError(f"{op}: x must be real, got {x.dtype}")
-    return x
-
-
 def _reduce(kernel: str, op: str, x: Tensor, axis: Axes, keep_dims: bool) -> Tensor:
     return run_kernel(kernel, (x,), {"axis": normalize_axes(op, axis, x.storage.ndim), "keep_dims": keep_dims})
 
@@ -95,7 +54,7 @@ def sum(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     [3.0, 7.0]
     """
     if not (isinstance(x, Tensor) and x.storage.dtype.kind == "f"):
-        x = _numeric(x, "sum")
+        x = accept(x, "sum", "x", NUMERIC)
     return _reduce("Sum", "sum", x, axis, keep_dims)
 
 
@@ -114,7 +73,7 @@ def mean(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     [2.0, 3.0]
     """
     if not (isinstance(x, Tensor) and x.storage.dtype.kind == "f"):
-        x = convert_floating(x, "mean", "x")
+        x = accept(x, "mean", "x", "fc")
     return _reduce("Mean", "mean", x, axis, keep_dims)
 
 
@@ -133,7 +92,7 @@ def max(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     [5.0, 4.0]
     """
     if not (isinstance(x, Tensor) and x.storage.dtype.kind == "f"):
-        x = _ordered(x, "max")
+        x = accept(x, "max", "x", ORDERED)
     return _reduce("Max", "max", x, axis, keep_dims)
 
 
@@ -145,7 +104,7 @@ def min(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     [1.0, 2.0]
     """
     if not (isinstance(x, Tensor) and x.storage.dtype.kind == "f"):
-        x = _ordered(x, "min")
+        x = accept(x, "min", "x", ORDERED)
     return _reduce("Min", "min", x, axis, keep_dims)
 
 
@@ -163,7 +122,7 @@ def prod(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     >>> vg.prod([[1, 2], [3, 4]], axis=1).tolist()
     [2.0, 12.0]
     """
-    return _reduce("Prod", "prod", _numeric(x, "prod"), axis, keep_dims)
+    return _reduce("Prod", "prod", accept(x, "prod", "x", NUMERIC), axis, keep_dims)
 
 
 def all(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
@@ -178,7 +137,7 @@ def all(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     >>> vg.all([[True, False], [True, True]], axis=1).tolist()
     [False, True]
     """
-    return _reduce("All", "all", _bools(x, "all"), axis, keep_dims)
+    return _reduce("All", "all", accept(x, "all", "x", "b"), axis, keep_dims)
 
 
 def any(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
@@ -188,7 +147,7 @@ def any(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     >>> vg.any([[True, False], [False, False]], axis=1).tolist()
     [True, False]
     """
-    return _reduce("Any", "any", _bools(x, "any"), axis, keep_dims)
+    return _reduce("Any", "any", accept(x, "any", "x", "b"), axis, keep_dims)
 
 
 def arg_max(x: TensorLike, axis: int = 0) -> Tensor:
@@ -221,7 +180,7 @@ def arg_min(x: TensorLike, axis: int = 0) -> Tensor:
 
 
 def _search(kernel: str, op: str, x: TensorLike, axis: int) -> Tensor:
-    x = _ordered(x, op)
+    x = accept(x, op, "x", ORDERED)
     axis = normalize_axis(op, axis, x.rank)
     if not x.shape[axis]:
         raise ValueError(f"{op}: there is nothing to search along axis {axis} of shape {format_shape(x.shape)}")
@@ -243,7 +202,7 @@ def log_sum_exp(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Te
     >>> vg.log_sum_exp([1000, 1000]).item()  # 1000 + log(2), in float32
     1000.6931762695312
     """
-    return _reduce("LogSumExp", "log_sum_exp", _reals(x, "log_sum_exp"), axis, keep_dims)
+    return _reduce("LogSumExp", "log_sum_exp", accept(x, "log_sum_exp", "x", "f"), axis, keep_dims)
 
 
 def cumsum(x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Tensor:
@@ -275,7 +234,7 @@ def cumprod(x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool
 
 
 def _run(kernel: str, op: str, x: TensorLike, axis: int, exclusive: bool, reverse: bool) -> Tensor:
-    x = _numeric(x, op)
+    x = accept(x, op, "x", NUMERIC)
     axis = normalize_axis(op, axis, x.rank)
     return run_kernel(kernel, (x,), {"axis": axis, "exclusive": exclusive, "reverse": reverse})
 
@@ -290,7 +249,7 @@ def moments(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Moment
     >>> mean.item(), variance.item()
     (2.5, 1.25)
     """
-    x = _reals(x, "moments")
+    x = accept(x, "moments", "x", "f")
     center = mean(x, axis, keep_dims=True)
     variance = mean(run_kernel("SquaredDifference", (x, center)), axis, keep_dims)
     return Moments(center if keep_dims else reshape_to(center, variance.shape), variance)

@@ -40,12 +40,14 @@ def _in_top_k(predictions: Array, targets: Array, k: int) -> Array:
 
 
 def _bincount(x: Array, weights: Array, size: int) -> Array:
-    return _dense_bincount(x.reshape(-1), weights, size, False)
+    return _dense_bincount(x.reshape(x.size), weights, size, False)
 
 
 def _dense_bincount(x: Array, weights: Array, size: int, binary_output: bool) -> Array:
     """Counts each row of `x`: `[rows, length]` or `[length]`; values of `size` and above are left out."""
-    rows = x.reshape(-1, x.shape[-1]) if x.ndim > 1 else x.reshape(1, -1)
+    if x.size and x.min() < 0:
+        raise ValueError(f"x must not be negative, got {x.min()}")
+    rows = x if x.ndim == 2 else x.reshape(1, x.size)
     counted = rows < size
     places = (rows + size * np.arange(len(rows))[:, None])[counted]
     counts = np.zeros((len(rows) * size,), weights.dtype)

@@ -94,7 +94,11 @@ def _min(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
 
 def _extremum_share(x: Array, extremum: Array, axis: tuple[int, ...]) -> Array:
     """How much of the extremum along `axis` (kept, with length 1) each element is: 1 / n for each of n ties, else 0."""
-    share = np.equal(x, extremum).astype(x.dtype)
+    ties = np.equal(x, extremum)
+    missing = np.isnan(extremum)
+    if _or_reduce(missing, None):
+        ties |= missing & np.isnan(x)
+    share = ties.astype(x.dtype)
     share /= add_reduce(share, axis, None, None, True)
     return share
 

@@ -1,0 +1,145 @@
+"""Norms: values against NumPy and TensorFlow.js, gradients at zero, clipping, errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import varigrad as vg
+
+STABLE = settings(deadline=None, max_examples=50, derandomize=True)
+VECTOR_ORDERS = ["euclidean", 1, 2, np.inf, -np.inf, 3, 1.5]
+MATRIX_ORDERS = ["euclidean", "fro", 1, np.inf, -np.inf]
+
+
+def numpy_order(order):
+    return {"euclidean": None, "fro": "fro"}.get(order, order)
+
+
+@pytest.mark.parametrize("order", VECTOR_ORDERS)
+def test_norms_of_vectors_are_numpys_along_any_axis(order):
+    @STABLE
+    @given(
+        hnp.arrays(
+            np.float64, hnp.array_shapes(min_dims=1, max_dims=3, max_side=4), elements=st.floats(-9, 9, width=16)
+        ),
+        st.integers(-3, 2),
+        st.booleans(),
+    )
+    def check(x, axis, keep_dims):
+        axis = axis % x.ndim
+        expected = np.linalg.norm(x, numpy_order(order), axis, keep_dims)
+        result = vg.norm(vg.tensor(x, dtype="float64"), order, axis, keep_dims)
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
+        assert result.shape == expected.shape
+        flat = np.linalg.norm(x.ravel(), numpy_order(order))
+        np.testing.assert_allclose(vg.norm(vg.tensor(x, dtype="float64"), order).item(), flat, rtol=1e-12)
+        assert vg.norm(x, order, keep_dims=True).shape == (1,) * x.ndim
+
+    check()
+
+
+@pytest.mark.parametrize("order", MATRIX_ORDERS)
+@pytest.mark.parametrize("axis", [(0, 1), (1, 0), (1, 2), (-1, 0)])
+@pytest.mark.parametrize("keep_dims", [False, True])
+def test_norms_of_matrices_are_numpys(order, axis, keep_dims):
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    expected = np.linalg.norm(x, "fro" if order == "euclidean" else order, axis, keep_dims)
+    result = vg.norm(vg.tensor(x, dtype="float64"), order, axis, keep_dims)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
+
+
+# tf.norm(tf.tensor([[1, 2], [-3, 4]]), ord, axis)
+@pytest.mark.parametrize(
+    ("order", "whole", "columns", "matrix"),
+    [
+        ("euclidean", 5.4772257805, [3.1622776985, 4.4721360207], 5.4772257805),
+        (1, 10, [4, 6], 6),
+        (np.inf, 4, [3, 4], 7),
+        (-np.inf, 1, [1, 2], 3),
+    ],
+)
+def test_norms_are_tensorflow_js_s(order, whole, columns, matrix):
+    x = vg.tensor([[1, 2], [-3, 4]])
+    np.testing.assert_allclose(vg.norm(x, order).item(), whole, rtol=1e-6)
+    np.testing.assert_allclose(x.norm(order, 0).numpy(), columns, rtol=1e-6)
+    np.testing.assert_allclose(vg.norm(x, order, [0, 1]).item(), matrix, rtol=1e-6)
+
+
+def test_the_norm_of_a_scalar_is_its_absolute_value():
+    assert [vg.norm(-2.0, order).item() for order in VECTOR_ORDERS] == [2] * len(VECTOR_ORDERS)
+
+
+def test_norms_of_integers_and_complex_numbers():
+    assert vg.norm(vg.tensor([3, 4], dtype="int32")).item() == 5
+    assert vg.norm(vg.tensor([3j, 4])).item() == 5
+    assert vg.euclidean_norm(vg.tensor([[3, 4]], dtype="float64"), axis=1, keep_dims=True).tolist() == [[5]]
+
+
+def test_a_norm_of_high_order_does_not_overflow():
+    np.testing.assert_allclose(vg.norm([3e10, 1e10], 50).item(), 3e10, rtol=1e-6)
+    assert vg.norm([np.inf, 1.0], 3).item() == np.inf
+
+
+def test_norms_of_nothing_are_zero():
+    for order in ("euclidean", 1, 3, np.inf):
+        assert vg.norm(np.zeros(0), order).item() == 0
+        assert vg.norm(np.zeros((2, 0)), order, axis=1).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("order", VECTOR_ORDERS)
+def test_the_gradient_at_a_zero_vector_is_zero_and_leaves_other_rows_right(order):
+    assert vg.grad(lambda x: vg.norm(x, order))(vg.tensor([0, 0])).tolist() == [0, 0]
+    gradient = vg.grad(lambda x: vg.norm(x, order, 1).sum())
+    both = gradient(vg.tensor([[0, 0], [3, 4]])).numpy()
+    np.testing.assert_array_equal(both[0], [0, 0])
+    np.testing.assert_allclose(both[1], gradient(vg.tensor([[3, 4]])).numpy()[0])
+
+
+@pytest.mark.parametrize("order", MATRIX_ORDERS)
+def test_the_gradient_at_a_zero_matrix_is_zero(order):
+    assert vg.grad(lambda x: vg.norm(x, order, [0, 1]))(vg.tensor([[0, 0], [0, 0]])).tolist() == [[0, 0], [0, 0]]
+
+
+def test_the_second_gradient_at_a_zero_vector_is_finite():
+    second = vg.grad(lambda x: (vg.grad(vg.norm)(x) * vg.tensor([1, 2])).sum())
+    assert second(vg.tensor([0, 0])).tolist() == [0, 0]
+    # (I - u uᵀ) / |x| applied to [1, 2], u = [0.6, 0.8]
+    np.testing.assert_allclose(second(vg.tensor([3, 4])).numpy(), [-0.064, 0.048], rtol=1e-5)
+
+
+# clip_by_norm
+
+
+def test_clipping_by_norm_shortens_what_is_too_long_only():
+    assert vg.clip_by_norm([6, 8], 5).tolist() == [3, 4]
+    assert vg.clip_by_norm([0.3, 0.1], 5).tolist() == vg.tensor([0.3, 0.1]).tolist()
+    np.testing.assert_allclose(vg.clip_by_norm([[6, 8], [0.6, 0.8]], 5, axis=1).numpy(), [[3, 4], [0.6, 0.8]])
+    assert vg.clip_by_norm([0, 0], 5).tolist() == [0, 0]
+    assert vg.clip_by_norm([3, 4], 0).tolist() == [0, 0]
+    assert vg.clip_by_norm([3, 4], vg.scalar(10.0)).tolist() == [3, 4]
+
+
+def test_the_gradient_of_clipping_by_norm_at_zero():
+    assert vg.grad(lambda x: vg.clip_by_norm(x, 5))(vg.tensor([0, 0])).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: vg.norm([1, 2], "fro"), "norm: ord of a vector must be 'euclidean', .* got 'fro'"),
+        (lambda: vg.norm([1, 2], 0.5), "norm: ord of a vector must be .* got 0.5"),
+        (lambda: vg.norm([1, 2], np.nan), "norm: ord of a vector must be .* got nan"),
+        (lambda: vg.norm([[1, 2]], 2, [0, 1]), "norm: ord of a matrix must be .* got 2"),
+        (lambda: vg.norm([[1, 2]], "nuc", [0, 1]), "norm: ord of a matrix must be .* got 'nuc'"),
+        (lambda: vg.norm(np.ones((1, 1, 1)), 2, [0, 1, 2]), r"norm: axis must be None, .* got \[0, 1, 2\]"),
+        (lambda: vg.norm([1, 2], 2, 1), "norm: axis 1 is out of range"),
+        (lambda: vg.norm([[1, 2]], 1, [0, 0]), "norm: axis .* twice"),
+        (lambda: vg.clip_by_norm([1, 2], -1), "clip_by_norm: clip_norm must not be negative, got -1"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
