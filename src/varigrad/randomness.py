@@ -1,4 +1,4 @@
-"""Where random numbers that have no seed of their own come from.
+"""Where random numbers come from: seeds, and the generator for numbers that have no seed of their own.
 
 One generator serves every thread; `varigrad.ops.random.set_random_seed` restarts it. Kernels draw while they hold
 `LOCK`, for NumPy's generators are not safe to share otherwise.
@@ -6,11 +6,13 @@ One generator serves every thread; `varigrad.ops.random.set_random_seed` restart
 
 from __future__ import annotations
 
+import math
 import threading
+from decimal import Decimal
 
 import numpy as np
 
-__all__ = ["LOCK", "generator", "restart"]
+__all__ = ["LOCK", "generator", "number_text", "restart"]
 
 LOCK = threading.Lock()
 _generator = np.random.Generator(np.random.SFC64())
@@ -26,3 +28,14 @@ def restart(seed: int | None) -> None:
     global _generator
     with LOCK:
         _generator = np.random.Generator(np.random.SFC64(seed))
+
+
+def number_text(number: float) -> str:
+    """A number as JavaScript writes it, which is what TensorFlow.js makes its random numbers from."""
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    number = float(number)
+    if number == 0 or 1e-6 <= abs(number) < 1e21:
+        return format(Decimal(repr(abs(number) if number == 0 else number)), "f").removesuffix(".0")
+    digits, _, exponent = repr(number).partition("e")
+    return f"{digits}e{int(exponent):+d}"

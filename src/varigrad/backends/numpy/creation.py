@@ -48,19 +48,19 @@ def _range(start: float, stop: float, step: float, dtype: str) -> Array:
 
 
 def _eye(rows: int, columns: int, dtype: str) -> Array:
-    matrix: Array = np.eye(rows, columns, dtype=numpy_dtype(dtype))
-    return matrix
+    return np.eye(rows, columns, dtype=numpy_dtype(dtype))
 
 
 def _diag(x: Array) -> Array:
-    output = np.zeros(x.size * x.size, x.dtype)
+    output: Array = np.zeros(x.size * x.size, x.dtype)
     output[:: x.size + 1] = x.reshape(-1)
     return output.reshape(x.shape + x.shape)
 
 
 def _diag_part(x: Array) -> Array:
     shape = x.shape[: x.ndim // 2]
-    return x.reshape(-1)[:: math.prod(shape) + 1].copy().reshape(shape)
+    diagonal: Array = x.reshape(-1)[:: math.prod(shape) + 1]
+    return diagonal.copy().reshape(shape)
 
 
 def _complex(real: Array, imag: Array) -> Array:
