@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import Context
 from time import perf_counter_ns
 from typing import Any
 
@@ -183,25 +184,28 @@ def update_variables(
     """
     for observer in OBSERVERS.get():
         observer.updating(name, targets, inputs, attrs, state)
-    written = [_own(target) for target in targets]
-    with np.errstate(all="ignore"):
-        _updates[name](written, [t.storage for t in inputs], [t.storage for t in state], **attrs)
+    written = _own(targets)
+    _QUIET.copy().run(_updates[name], written, [t.storage for t in inputs], [t.storage for t in state], **attrs)
 
 
-def _own(variable: Variable) -> Array:
-    """The variable's array, copied first if something else holds it."""
-    if _holders(variable) > _HOLDERS_OF_FREE or variable.storage.base is not None:
-        variable.storage = variable.storage.copy()
-    return variable.storage
+# NumPy keeps what it does about overflow in the context. Running in a copy of one that ignores it costs a tenth of
+# np.errstate.
+_QUIET = Context()
+_QUIET.run(np.seterr, all="ignore")
+
+# What getrefcount says of an array that only its tensor holds depends on the Python version: measured, not assumed.
+_FREE = Tensor(np.zeros(1))
+_HOLDERS_OF_FREE = sys.getrefcount(_FREE.storage)
 
 
-def _holders(tensor: Tensor) -> int:
-    """How many references there are to the tensor's array; views of it hold one each."""
-    return sys.getrefcount(tensor.storage)
-
-
-# What `_holders` counts where only the tensor holds the array depends on the Python version: measured, not assumed.
-_HOLDERS_OF_FREE = _holders(Tensor(np.zeros(1)))
+def _own(variables: Sequence[Variable]) -> list[Array]:
+    """The variables' arrays, those that something else holds (views hold them too) copied first."""
+    arrays: list[Array] = []
+    for variable in variables:
+        if sys.getrefcount(variable.storage) > _HOLDERS_OF_FREE or variable.storage.base is not None:
+            variable.storage = variable.storage.copy()
+        arrays.append(variable.storage)
+    return arrays
 
 
 def _no_scalar(array: Any) -> Any:
