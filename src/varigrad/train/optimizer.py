@@ -12,7 +12,7 @@ import numpy as np
 from varigrad.autodiff import VariableGrads, variable_grads
 from varigrad.backends.numpy.optimizers import Rule, fused
 from varigrad.dtypes import Array, is_floating
-from varigrad.engine import make_tensor, register_update, update_variables
+from varigrad.engine import NO_ATTRS, make_tensor, register_update, update_variables
 from varigrad.errors import DisposedError
 from varigrad.ops.arguments import cast_to, convert
 from varigrad.ops.assignment import assign
@@ -62,7 +62,7 @@ class Optimizer:
     >>> class SignOptimizer(vg.train.Optimizer):
     ...     class_name = "Sign"
     ...     kernel = "ApplySignExample"
-    ...     def step_values(self, rate, dtype):
+    ...     def step_values(self, rate):
     ...         return (rate,)
     >>> w = vg.variable([1.0, -1.0], name="sign_example")
     >>> SignOptimizer(learning_rate=0.5).minimize(lambda: w.square().sum())
@@ -119,9 +119,8 @@ class Optimizer:
         """The name of the update kernel; by default the class's `kernel`."""
         return self.kernel
 
-    def step_values(self, rate: float, dtype: np.dtype[Any]) -> tuple[float, ...]:
-        """The numbers that the rule needs for variables of a dtype, at a step of learning rate `rate` that
-        `self.iterations` updates precede."""
+    def step_values(self, rate: float) -> tuple[float, ...]:
+        """The numbers that the rule needs at this step, of learning rate `rate`; `self.iterations` updates precede."""
         raise NotImplementedError(f"{type(self).__name__} must define step_values")
 
     def slot_fill(self, slot: str) -> float:
@@ -184,21 +183,25 @@ class Optimizer:
                 updates = self._checked_updates(gradients)
             if self.clip_norm is not None or self.global_clip_norm is not None or self.clip_value is not None:
                 updates = self._clip(updates)
-            kernel = self.update_kernel
-            steps = self._advance({given[0].storage.dtype for _, given, _ in updates})
+            kernel, numbers = self.update_kernel, self._advance()
+            steps: dict[int, Tensor] = {}  # by the number that NumPy gives the dtype
             for targets, given, slots in updates:
-                update_variables(kernel, targets, (*given, steps[given[0].storage.dtype]), state=slots)
+                dtype = given[0].storage.dtype
+                step = steps.get(dtype.num)
+                if step is None:
+                    step = steps[dtype.num] = make_tensor(np.array(numbers, dtype))
+                update_variables(kernel, targets, (*given, step), NO_ATTRS, slots)
             for targets, _, _ in updates:
                 for target in targets:
                     if target.constraint is not None:
                         assign(target, target.constraint(target))
 
-    def _advance(self, dtypes: Iterable[np.dtype[Any]]) -> dict[np.dtype[Any], Tensor]:
-        """Counts this step and gives its numbers for each dtype; all that changes on the host from step to step."""
-        rate = self.current_learning_rate
-        steps = {dtype: make_tensor(np.array(self.step_values(rate, dtype), dtype)) for dtype in dtypes}
+    def _advance(self) -> tuple[float, ...]:
+        """Counts this step and gives its numbers: all that changes on the host from step to step."""
+        rate = self.learning_rate
+        numbers = self.step_values(rate(self._iterations) if callable(rate) else rate)
         self._iterations += 1
-        return steps
+        return numbers
 
     def _ready_updates(self, gradients: Gradients) -> list[_Update] | None:
         """The updates of a step that is like those before: a dict with a fitting gradient for every variable met so
@@ -209,14 +212,19 @@ class Optimizer:
         count = 0
         try:
             for group in self._groups:
-                given = tuple([gradients[name] for name in group.names])
-                targets = cast("tuple[Variable, ...]", tuple([reference() for reference in group.references]))
-                for gradient, target, shape in zip(given, targets, group.shapes):
+                dtype = group.dtype
+                targets: list[Variable] = []
+                given: list[Tensor] = []
+                for name, reference, shape in group.members:
+                    target: Any = reference()
+                    gradient = gradients[name]
                     array = gradient.storage
-                    if array.shape != shape or array.dtype is not group.dtype or not target.trainable:
-                        return None
                     target.storage  # noqa: B018 (raises where it was disposed of)
-                updates.append((targets, given, group.slots))
+                    if array.shape != shape or array.dtype is not dtype or not target.trainable:
+                        return None
+                    targets.append(target)
+                    given.append(gradient)
+                updates.append((tuple(targets), tuple(given), group.slots))
                 count += len(given)
         except (KeyError, AttributeError, DisposedError):
             return None
@@ -249,19 +257,17 @@ class Optimizer:
         self._make_slots(variables)
         updates: list[_Update] = []
         for group in self._groups:
-            members = [variables.get(name) for name in group.names]
-            present = [
-                position
-                for position, (member, reference) in enumerate(zip(members, group.references, strict=True))
-                if member is not None and member is reference()
-            ]
-            if len(present) == len(members):
-                found = cast("list[Variable]", members)
-                updates.append((tuple(found), tuple([given[v.name] for v in found]), group.slots))
+            present = {
+                position: variable
+                for position, member in enumerate(group.members)
+                if (variable := variables.get(member.name)) is not None and variable is member.variable()
+            }
+            if len(present) == len(group.members):
+                targets = tuple(present.values())
+                updates.append((targets, tuple([given[v.name] for v in targets]), group.slots))
                 continue
-            for position in present:
-                member = cast("Variable", members[position])
-                updates.append(((member,), (given[member.name],), group.part(position)))
+            for position, variable in present.items():
+                updates.append(((variable,), (given[variable.name],), group.part(position)))
         return updates
 
     def _checked_gradient(self, variable: Variable, gradient: Any) -> Tensor:
@@ -284,7 +290,7 @@ class Optimizer:
         new: list[Variable] = []
         for name, variable in variables.items():
             place = self._places.get(name)
-            if place is None or place[0].references[place[1]]() is not variable:
+            if place is None or place[0].members[place[1]].variable() is not variable:
                 new.append(variable)
         if not new:
             return
@@ -292,7 +298,7 @@ class Optimizer:
         self._groups = [group for group in self._groups if group.is_alive()]
         for group in slot_groups(new, [self.slot_fill(slot) for slot in self.slot_names]):
             self._groups.append(group)
-            for position, name in enumerate(group.names):
+            for position, (name, _, _) in enumerate(group.members):
                 self._places.pop(name, None)  # a variable that took the name of another comes last
                 self._places[name] = group, position
                 for array, values in zip(group.arrays(position), self._restored.pop(name, ())):
@@ -408,7 +414,7 @@ class Optimizer:
         return [
             (name, group, position)
             for name, (group, position) in self._places.items()
-            if (variable := group.references[position]()) is not None and find_variable(name) is variable
+            if (variable := group.members[position].variable()) is not None and find_variable(name) is variable
         ]
 
     def _parse_weights(self, weights: Gradients) -> tuple[int, dict[str, list[Array]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,19 +20,22 @@ _SMALL = 16_384
 _GROUP = 32_768
 
 
+class Member(NamedTuple):
+    """A variable of a slot group, referred to weakly: an optimizer keeps no model alive."""
+
+    name: str
+    variable: weakref.ref[Variable]
+    shape: tuple[int, ...]
+
+
 class SlotGroup:
-    """Variables of one dtype that are updated together; slot `k` of all of them is the flat tensor `slots[k]`.
+    """Variables of one dtype that are updated together; slot `k` of all of them is the flat tensor `slots[k]`."""
 
-    Variables are referred to weakly: an optimizer keeps no model alive.
-    """
-
-    __slots__ = ("_ends", "_parts", "dtype", "names", "references", "shapes", "slots")
+    __slots__ = ("_ends", "_parts", "dtype", "members", "slots")
 
     def __init__(self, variables: Sequence[Variable], fills: Sequence[float]) -> None:
         self.dtype = variables[0].storage.dtype
-        self.names = [v.name for v in variables]
-        self.references = [weakref.ref(v) for v in variables]
-        self.shapes = [v.storage.shape for v in variables]
+        self.members = [Member(v.name, weakref.ref(v), v.storage.shape) for v in variables]
         self._ends = [0, *accumulate(v.storage.size for v in variables)]
         # Not announced to observers: slots outlive the tidy scope in which a variable is first trained.
         self.slots = tuple([Tensor(np.full(self._ends[-1], fill, self.dtype)) for fill in fills])
@@ -39,11 +43,11 @@ class SlotGroup:
 
     def is_alive(self) -> bool:
         """Whether any of the variables is."""
-        return any(reference() is not None for reference in self.references)
+        return any(member.variable() is not None for member in self.members)
 
     def part(self, position: int) -> tuple[Tensor, ...]:
         """The slots of one variable alone, flat; the same memory and, at each call, the same tensors."""
-        if len(self.names) == 1:
+        if len(self.members) == 1:
             return self.slots
         parts = self._parts.get(position)
         if parts is None:
@@ -54,7 +58,7 @@ class SlotGroup:
     def arrays(self, position: int) -> list[Array]:
         """The slots of one variable, in its shape; writing to them changes the slots."""
         start, end = self._ends[position : position + 2]
-        return [slot.storage[start:end].reshape(self.shapes[position]) for slot in self.slots]
+        return [slot.storage[start:end].reshape(self.members[position].shape) for slot in self.slots]
 
     def dispose(self) -> None:
         """Gives the memory back."""
