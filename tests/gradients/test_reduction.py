@@ -26,6 +26,8 @@ CASES = {
         X,
         X + 1,
     ),
+    "Spread": (lambda x: vg.square(vg.run_kernel("Spread", (x,), {"shape": (4, 2, 3), "factor": 0.3})), ONE_ZERO),
+    "Spread: a scalar": (lambda x: vg.square(vg.run_kernel("Spread", (x,), {"shape": (2, 3), "factor": 0.3})), 0.7),
     "Sum: moments": (lambda x: vg.moments(x, [0, 2]).variance, X),
     "LogSumExp: widely spread": (vg.log_sum_exp, [-400.0, 300.0, 300.5]),
 }

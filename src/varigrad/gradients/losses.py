@@ -32,7 +32,7 @@ def _softmax(dy: Tensor, labels: Tensor, logits: Tensor) -> tuple[Any, ...]:
 
 def _softmax_grad(dy: Tensor, labels: Tensor, logits: Tensor) -> Tensor:
     total = sum_of(labels, -1, keep_dims=True)
-    return mul(sub(mul(softmax(logits), total), labels), _rows(dy))
+    return multiply_no_nan(sub(mul(softmax(logits), total), labels), _rows(dy))
 
 
 def _sigmoid(dy: Tensor, labels: Tensor, logits: Tensor) -> tuple[Any, ...]:

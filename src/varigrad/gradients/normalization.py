@@ -24,8 +24,8 @@ def _softmax(dy: Tensor, y: Tensor, dim: int) -> Tensor:
 
 
 def _softmax_grad(dy: Tensor, y: Tensor, dim: int) -> Tensor:
-    weighted = mul(dy, y)
-    return sub(weighted, mul(sum_of(weighted, dim, keep_dims=True), y))
+    weighted = multiply_no_nan(y, dy)
+    return sub(weighted, multiply_no_nan(y, sum_of(weighted, dim, keep_dims=True)))
 
 
 def _log_softmax(dy: Tensor, y: Tensor, axis: int) -> Tensor:
@@ -33,7 +33,7 @@ def _log_softmax(dy: Tensor, y: Tensor, axis: int) -> Tensor:
 
 
 def _log_softmax_grad(dy: Tensor, y: Tensor, axis: int) -> Tensor:
-    return sub(dy, mul(sum_of(dy, axis, keep_dims=True), run_kernel("Exp", (y,))))
+    return sub(dy, multiply_no_nan(run_kernel("Exp", (y,)), sum_of(dy, axis, keep_dims=True)))
 
 
 def _batch_norm(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel
+from varigrad.gradients.rules import sum_to
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
 from varigrad.tape import Gradient, input_shapes, inputs, inputs_and_outputs, nothing
@@ -27,14 +28,14 @@ def keep_axes(dy: Tensor, shape: tuple[int, ...], axis: tuple[int, ...], keep_di
     return run_kernel("Reshape", (dy,), {"shape": kept})
 
 
-def _spread(dy: Tensor, shape: tuple[int, ...], axis: tuple[int, ...], keep_dims: bool) -> Tensor:
-    return run_kernel("BroadcastTo", (keep_axes(dy, shape, axis, keep_dims),), {"shape": shape})
+def _sum(dy: Tensor, shape: tuple[int, ...], axis: tuple[int, ...], keep_dims: bool, factor: float = 1.0) -> Tensor:
+    return run_kernel("Spread", (keep_axes(dy, shape, axis, keep_dims),), {"shape": shape, "factor": factor})
 
 
 def _mean(dy: Tensor, shape: tuple[int, ...], axis: tuple[int, ...], keep_dims: bool) -> Tensor:
     # Where nothing is averaged there is no element to have a gradient.
     count = prod([shape[a] for a in axis]) or 1
-    return _spread(scale(dy, 1 / count), shape, axis, keep_dims)
+    return _sum(dy, shape, axis, keep_dims, 1 / count)
 
 
 def _extremum(dy: Tensor, x: Tensor, y: Tensor, axis: tuple[int, ...], keep_dims: bool) -> Tensor:
@@ -98,5 +99,6 @@ GRADIENTS: dict[str, Gradient] = {
     "Mean": Gradient(_mean, input_shapes),
     "Min": Gradient(_extremum, inputs_and_outputs),
     "Prod": Gradient(_prod, inputs),
-    "Sum": Gradient(_spread, input_shapes),
+    "Spread": Gradient(lambda dy, x, shape, factor: scale(sum_to(dy, x), factor), input_shapes),
+    "Sum": Gradient(_sum, input_shapes),
 }

@@ -11,6 +11,8 @@ from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]
 
+_or_reduce: Any = np.logical_or.reduce
+
 
 def _norm(x: Array, order: float, axis: tuple[int, ...], keep_dims: bool) -> Array:
     if order == 2:
@@ -27,6 +29,19 @@ def _norm(x: Array, order: float, axis: tuple[int, ...], keep_dims: bool) -> Arr
     return np.power(total, x.dtype.type(1 / order)) * scale.reshape(total.shape)
 
 
+def _norm_grad(dy: Array, x: Array, y: Array, order: float) -> Array:
+    """dy and y are the norm's, their axes kept. A zero vector gets zeros, and so does one that dy is 0 for."""
+    none = (dy == 0) | (y == 0)
+    if order == 2:
+        output = np.multiply(x, dy / y)
+    else:
+        output = np.sign(x) * np.power(np.abs(x) / y, x.dtype.type(order - 1)) * dy
+    if _or_reduce(none, None):
+        output[np.broadcast_to(none, x.shape)] = 0
+    return output
+
+
 KERNELS: dict[str, Any] = {
     "Norm": _norm,
+    "NormGrad": _norm_grad,
 }

@@ -58,13 +58,21 @@ def _sum_along(x: Array, axis: int) -> Array:
 def _softmax_grad(dy: Array, y: Array, dim: int) -> Array:
     weighted = np.multiply(dy, y)
     weighted -= y * _sum_along(weighted, dim)
-    return weighted
+    return _unless_zero(weighted, dy, dim)
 
 
 def _log_softmax_grad(dy: Array, y: Array, axis: int) -> Array:
     output = np.exp(y)
     output *= _sum_along(dy, axis)
-    return np.subtract(dy, output, output)
+    return _unless_zero(np.subtract(dy, output, output), dy, axis)
+
+
+def _unless_zero(output: Array, dy: Array, axis: int) -> Array:
+    """A gradient with zeros along the axis wherever dy is zero all along it, even for logits that are NaN."""
+    if not np.isfinite(np.vdot(output, output)):
+        unused = np.logical_not(dy.any(axis, keepdims=True))
+        output[np.broadcast_to(unused, output.shape)] = 0
+    return output
 
 
 def _batch_norm(
