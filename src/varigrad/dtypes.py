@@ -6,7 +6,8 @@ that appear only where the caller asks for them by name: a float64 or int64 arra
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, get_args
+from numbers import Number
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
         target = None
     array = as_numpy(value, op, argument)
     if array.dtype.kind == "O":
-        _check_objects(array, value, op, argument)
+        array = _plain_objects(array, op, argument)
     if target is None:
         kind = array.dtype.kind
         if kind not in _DEFAULT_FOR_KIND:
@@ -132,9 +133,13 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
 
 def as_numpy(value: Any, op: str, argument: str) -> Array:
     """The values as a NumPy array of whatever dtype they have; perhaps the caller's own memory."""
+    if isinstance(value, np.ndarray):
+        return cast("Array", value)
     try:
         if hasattr(value, "to_numpy"):  # pandas
             return np.asarray(value.to_numpy())
+        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            return np.from_dlpack(value)
         return np.asarray(value)
     except ValueError as error:
         if "inhomogeneous" in str(error):
@@ -146,12 +151,20 @@ def _is_python_data(value: Any) -> bool:
     return isinstance(value, (list, tuple, range, int, float))
 
 
-def _check_objects(array: Array, value: Any, op: str, argument: str) -> None:
-    for item in array.flat:
-        if not isinstance(item, (str, bytes)):
-            raise TypeError(
-                f"{op}: {argument} holds {type(item).__name__} {item!r}; a tensor holds numbers, bools or strings"
-            )
+def _plain_objects(array: Array, op: str, argument: str) -> Array:
+    """An array of Python objects, such as a data frame of numbers and bools gives, as numbers if all are numbers; or
+    as it is if all are strings."""
+    kinds: set[type] = set(map(type, array.flat))
+    if all(issubclass(kind, (str, bytes)) for kind in kinds):
+        return array
+    if all(issubclass(kind, (Number, np.bool_)) for kind in kinds):
+        return array.astype(
+            complex if any(issubclass(kind, (complex, np.complexfloating)) for kind in kinds) else float
+        )
+    odd: Any = next((item for item in array.flat if not isinstance(item, (str, bytes, Number, np.bool_))), None)
+    if odd is None:
+        raise TypeError(f"{op}: {argument} holds strings and numbers together; a tensor has one dtype")
+    raise TypeError(f"{op}: {argument} holds {type(odd).__name__} {odd!r}; a tensor holds numbers, bools or strings")
 
 
 def _decode_strings(array: Array, op: str, argument: str) -> Array:
@@ -165,6 +178,6 @@ def _check_range(array: Array, target: np.dtype[Any], op: str, argument: str) ->
         return
     limits = np.iinfo(target)
     low, high = array.min(), array.max()
-    if low < limits.min or high > limits.max:
-        worst = low if low < limits.min else high
+    if not (low >= limits.min and high <= limits.max):  # so that NaN is caught too
+        worst = high if high > limits.max else low
         raise ValueError(f"{op}: {argument} holds {worst}, which does not fit {target}")

@@ -11,7 +11,7 @@ import math
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,6 +141,14 @@ class Tensor(TensorMethods):
         """The values as nested lists, or one Python value for a scalar."""
         return self._read().tolist()
 
+    def buffer_sync(self) -> TensorBuffer:
+        """A buffer that holds a copy of the values, to be changed one by one."""
+        return TensorBuffer(self.shape, self.dtype, self.data_sync())
+
+    async def buffer(self) -> TensorBuffer:
+        """`buffer_sync` as a coroutine, for code that mirrors TensorFlow.js."""
+        return self.buffer_sync()
+
     def item(self) -> Any:
         """The one value of a one-element tensor as a Python number, bool or string."""
         values = self._read()
@@ -172,11 +180,15 @@ class Tensor(TensorMethods):
         return bool(self._read().item())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if copy:
-            return np.array(self._read(), dtype=dtype)
-        values = self._read().view()
+        # A view, not to be written to, unless a copy is asked for or another dtype needs one.
+        values = self._read()
+        if copy or not (dtype is None or values.dtype == dtype):
+            if copy is False:
+                raise ValueError(f"a tensor of dtype {self.dtype} cannot become {np.dtype(dtype)} without a copy")
+            return np.array(values, dtype=dtype)
+        values = values.view()
         values.flags.writeable = False
-        return values if dtype is None else np.asarray(values, dtype=dtype)
+        return values
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.numpy().__dlpack__(**options)
@@ -196,11 +208,6 @@ class Tensor(TensorMethods):
         if not self.storage.ndim:
             raise TypeError("a scalar tensor has no len()")
         return self.storage.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self.storage.ndim:
-            raise TypeError("a scalar tensor cannot be iterated over")
-        return (self[row] for row in range(len(self)))
 
     def __hash__(self) -> int:
         return id(self) >> 4

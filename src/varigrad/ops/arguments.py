@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -23,11 +23,13 @@ __all__ = [
     "convert",
     "convert_floating",
     "convert_integers",
+    "holds_tensors",
     "normalize_axes",
     "normalize_axis",
     "normalize_shape",
     "of_rank",
     "operands",
+    "require_floating",
     "reshape_to",
     "unary",
 ]
@@ -37,11 +39,13 @@ TensorLike: TypeAlias = Any
 
 
 def convert(value: TensorLike, op: str, argument: str, dtype: str | None = None) -> Tensor:
-    """The tensor behind an argument; of dtype `dtype` where that is given."""
+    """The tensor behind an argument; of dtype `dtype` where that is given. Tensors in a list are stacked."""
     if isinstance(value, Tensor):
         if dtype is None or value.dtype == dtype:
             return value
         return cast_to(value, dtype)
+    if holds_tensors(value):
+        return convert(_stack(value, op, argument), op, argument, dtype)
     if value is None:
         raise TypeError(f"{op}: {argument} must be a tensor or an array, got None")
     return make_tensor(to_array(value, dtype, op, argument))
@@ -78,9 +82,51 @@ def accept(value: TensorLike, op: str, argument: str, kinds: str) -> Tensor:
     raise TypeError(f"{op}: {argument} must be {_WANTED.get(kinds, 'real')}, got {x.dtype}")
 
 
+def holds_tensors(value: TensorLike) -> bool:
+    """Whether tensors are among the items of nested lists or tuples."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    items = cast("Sequence[Any]", value)
+    kinds: set[type] = set(map(type, items))
+    if any(issubclass(kind, Tensor) for kind in kinds):
+        return True
+    return any(issubclass(kind, (list, tuple)) for kind in kinds) and any(holds_tensors(item) for item in items)
+
+
+def _stack(items: Sequence[TensorLike], op: str, argument: str) -> Tensor:
+    """Nested lists with tensors in them as one tensor, through which gradients flow. Numbers beside a tensor take its
+    dtype."""
+    first = next(iter(item for item in items if isinstance(item, Tensor)), None)
+    parts = [
+        convert(item, op, f"{argument}[{place}]") if first is None else _beside(first, item, op, f"{argument}[{place}]")
+        for place, item in enumerate(items)
+    ]
+    dtype = parts[0].dtype
+    for place, part in enumerate(parts):
+        dtype = promote(dtype, part.dtype, op)
+        if part.shape != parts[0].shape:
+            raise ValueError(
+                f"{op}: {argument} is ragged: item 0 has shape {format_shape(parts[0].shape)}, "
+                f"item {place} has {format_shape(part.shape)}"
+            )
+    return run_kernel("Pack", tuple([convert(part, op, argument, dtype) for part in parts]), {"axis": 0})
+
+
 def convert_floating(value: TensorLike, op: str, argument: str) -> Tensor:
     """The tensor behind an argument, as float32 where it holds integers or bools."""
     return accept(value, op, argument, "fc")
+
+
+def require_floating(value: TensorLike, op: str, argument: str) -> Tensor:
+    """The tensor behind an argument that must hold real floating-point numbers already.
+
+    Raises:
+        TypeError: it holds others; integers, such as pixels, are for the caller to cast and to scale.
+    """
+    x = convert(value, op, argument)
+    if x.storage.dtype.kind != "f":
+        raise TypeError(f"{op}: {argument} must be floating, got {x.dtype}; cast it with .cast('float32')")
+    return x
 
 
 def convert_integers(value: TensorLike, op: str, argument: str) -> Tensor:
@@ -98,6 +144,8 @@ def convert_integers(value: TensorLike, op: str, argument: str) -> Tensor:
         found = f"{value.dtype} tensor; cast it with .cast('int32')"
     elif value is None:
         found = "None"
+    elif holds_tensors(value):
+        return convert_integers(_stack(value, op, argument), op, argument)
     else:
         array = as_numpy(value, op, argument)
         if array.dtype.kind in "iub" or not array.size:

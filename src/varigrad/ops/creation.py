@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from varigrad.dtypes import to_array
 from varigrad.engine import make_tensor, run_kernel
-from varigrad.ops.arguments import TensorLike, check_dtype, convert, convert_integers, normalize_shape
+from varigrad.ops.arguments import TensorLike, check_dtype, convert, convert_integers, holds_tensors, normalize_shape
 from varigrad.tensor import Tensor, TensorBuffer, Variable, format_shape
 
 __all__ = [
@@ -45,7 +46,8 @@ def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = 
     Mirrors `tf.tensor`.
 
     Args:
-        values: A number, bool or string, nested lists of them, a NumPy array, a pandas object, or a tensor.
+        values: A number, bool or string, nested lists of them, a NumPy array, a pandas object, anything that speaks
+            DLPack, or a tensor. Gradients flow through tensors, also in lists.
         shape: The shape to give the values; by default the nesting's own.
         dtype: The dtype name. By default Python numbers, whole ones too, and floating-point arrays become float32,
             integer arrays int32, bools bool, text string.
@@ -59,6 +61,8 @@ def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = 
     >>> vg.tensor([1, 2, 3, 4], [2, 2], "int32").shape
     (2, 2)
     """
+    if isinstance(values, Tensor) or holds_tensors(values):
+        return _from_tensors(values, shape, dtype)
     array = to_array(values, dtype, "tensor")
     if shape is not None:
         try:
@@ -66,6 +70,16 @@ def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = 
         except ValueError:
             raise ValueError(f"tensor: {array.size} values do not fill shape {format_shape(list(shape))}") from None
     return make_tensor(array)
+
+
+def _from_tensors(values: Any, shape: Sequence[int] | None, dtype: str | None) -> Tensor:
+    x = convert(values, "tensor", "values", dtype)
+    if shape is None:
+        return run_kernel("Identity", (x,)) if x is values else x
+    target = normalize_shape("tensor", shape)
+    if math.prod(target) != x.size:
+        raise ValueError(f"tensor: {x.size} values do not fill shape {format_shape(target)}")
+    return run_kernel("Reshape", (x,), {"shape": target})
 
 
 def _tensor_of_rank(rank: int, values: Any, shape: Sequence[int] | None, dtype: str | None) -> Tensor:
@@ -152,6 +166,8 @@ def variable(
     >>> w
     Variable([1., 2.], shape=[2], dtype=float32, name='weights_example')
     """
+    if holds_tensors(initial_value):
+        initial_value = convert(initial_value, "variable", "initial_value")
     value = initial_value.storage if isinstance(initial_value, Tensor) else initial_value
     if isinstance(initial_value, Tensor) and dtype is None:
         return Variable(initial_value.storage.copy(), trainable, name)

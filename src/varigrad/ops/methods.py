@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 from varigrad import scopes
@@ -124,7 +125,7 @@ class TensorMethods:
     # Matrix products
     dot = matmul.dot
     mat_mul = matmul.mat_mul
-    matmul = mat_mul
+    matmul = matmul.matmul
 
     # Convolution and pooling
     avg_pool = pooling.avg_pool
@@ -180,6 +181,12 @@ class TensorMethods:
     unique = segment.unique
     __getitem__ = indexing.get_item
 
+    def __iter__(self) -> Iterator[Tensor]:
+        """The slices along the first axis; one kernel makes all of them, and their gradient."""
+        if not cast("Tensor", self).rank:
+            raise TypeError("a scalar tensor cannot be iterated over")
+        return iter(joining.unstack(self))
+
     # Creation
     one_hot = creation.one_hot
     ones_like = creation.ones_like
@@ -217,7 +224,7 @@ class TensorMethods:
     __floordiv__ = arithmetic.floor_div
     __mod__ = arithmetic.mod
     __pow__ = arithmetic.pow
-    __matmul__ = mat_mul
+    __matmul__ = matmul
     __neg__ = elementwise.neg
     __pos__ = shaping.clone
     __abs__ = elementwise.abs
@@ -271,7 +278,7 @@ class TensorMethods:
         return comparison.xor(other, self)
 
     def __rmatmul__(self, other: TensorLike) -> Tensor:
-        return matmul.mat_mul(other, self)
+        return matmul.matmul(other, self)
 
 
 class VariableMethods:
