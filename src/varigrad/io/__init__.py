@@ -1,1 +1,10 @@
-"""File formats."""
+"""File formats: the namespace `vg.io`."""
+
+from __future__ import annotations
+
+from varigrad.io.weights import EncodedWeights as EncodedWeights
+from varigrad.io.weights import ModelFileError as ModelFileError
+from varigrad.io.weights import decode_weights as decode_weights
+from varigrad.io.weights import encode_weights as encode_weights
+
+__all__ = ["EncodedWeights", "ModelFileError", "decode_weights", "encode_weights"]

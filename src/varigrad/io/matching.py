@@ -1,0 +1,85 @@
+"""Which weight in a file belongs to which weight of a model, by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["match_names"]
+
+_COUNTER = re.compile(r"_\d+(?=/|$)")
+
+
+def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[str] = ()) -> dict[str, str]:
+    """Maps names of a model's weights to the names in a file that mean them, as far as there are any.
+
+    Equal names match first. For what is left, files have names in several dialects, tried in this order: with the name
+    of a recurrent cell before the last part (TensorFlow 2.2 and later), with the name of the model in front (Keras 3),
+    and with a counter behind the layer's or the weight's name (`conv2d_10_1/kernel` for `conv2d_10/kernel`). A dialect
+    is used only where it leaves no doubt.
+
+    Args:
+        wanted: The names of the model's weights.
+        found: The names in the file.
+        prefixes: Names of models that may stand in front.
+
+    >>> match_names(["a/kernel", "b/bias"], ["a/kernel", "model/b/bias", "c/kernel"], ["model"])
+    {'a/kernel': 'a/kernel', 'b/bias': 'model/b/bias'}
+    """
+    found = list(found)
+    names = set(found)
+    matched = {name: name for name in wanted if name in names}
+    dialects: list[Callable[[str], str]] = [
+        _without_cell,
+        lambda name: _without_prefix(name, prefixes),
+        lambda name: _without_cell(_without_prefix(name, prefixes)),
+    ]
+    for dialect in dialects:
+        _match(wanted, found, matched, dialect, lambda name: name)
+    for strip in (_without_layer_counter, _without_counters):
+        _match(wanted, found, matched, lambda name, strip=strip: strip(_without_prefix(name, prefixes)), lambda n: n)
+        _match(wanted, found, matched, lambda name, strip=strip: strip(_without_prefix(name, prefixes)), strip)
+    return matched
+
+
+def _match(
+    wanted: Sequence[str],
+    found: Sequence[str],
+    matched: dict[str, str],
+    read_found: Callable[[str], str],
+    read_wanted: Callable[[str], str],
+) -> None:
+    """Adds pairs that are alike once read, where each side has just one such name."""
+    used = set(matched.values())
+    candidates: dict[str, list[str]] = {}
+    for name in found:
+        if name not in used:
+            candidates.setdefault(read_found(name), []).append(name)
+    seekers: dict[str, list[str]] = {}
+    for name in wanted:
+        if name not in matched:
+            seekers.setdefault(read_wanted(name), []).append(name)
+    for read, names in seekers.items():
+        if len(names) == len(candidates.get(read, ())) == 1:
+            matched[names[0]] = candidates[read][0]
+
+
+def _without_cell(name: str) -> str:
+    parts = name.split("/")
+    return "/".join([*parts[:-2], parts[-1]]) if len(parts) > 2 else name
+
+
+def _without_prefix(name: str, prefixes: Sequence[str]) -> str:
+    for prefix in prefixes:
+        if name.startswith(f"{prefix}/"):
+            return name.removeprefix(f"{prefix}/")
+    return name
+
+
+def _without_layer_counter(name: str) -> str:
+    """The name without the counter of its first part."""
+    return _COUNTER.sub("", name, count=1) if _COUNTER.search(name.split("/")[0]) else name
+
+
+def _without_counters(name: str) -> str:
+    return _COUNTER.sub("", name)

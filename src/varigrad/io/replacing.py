@@ -1,0 +1,88 @@
+"""Writing a model's files so that there is a whole model at every moment, whatever stops the writing.
+
+The JSON file names the files of weights, so replacing it is the moment at which the new model takes over. Where an old
+model has the names that the new files want, the new ones are first written beside it under names of their own and taken
+over by a JSON file that says so; only then are they given the usual names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["replace_model", "write_atomically"]
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes a file so that there is always the old one or the new one, whole."""
+    staged = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    try:
+        _write(staged, data)
+        os.replace(staged, path)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def replace_model(
+    json_path: Path,
+    shards: Sequence[tuple[str, memoryview]],
+    render: Callable[[list[str]], bytes],
+    outdated: Sequence[str] = (),
+) -> None:
+    """Writes a model's JSON file and its files of weights.
+
+    Args:
+        json_path: The JSON file.
+        shards: Name and bytes of each file of weights.
+        render: Makes the JSON file's bytes, given the names of the files of weights.
+        outdated: Files of the old model to remove at the end, unless the new one has them.
+    """
+    folder = json_path.parent
+    names = [name for name, _ in shards]
+    token = os.urandom(4).hex()
+    staged = [f"{name.removesuffix('.bin')}.{token}.bin" for name in names]
+    taken_over = False
+    try:
+        for name, (_, data) in zip(staged, shards):
+            _write(folder / name, data)
+        if json_path.exists():
+            write_atomically(json_path, render(staged))
+            taken_over = True
+            for source, name in zip(staged, names):
+                _place_copy(folder / source, folder / name)
+            write_atomically(json_path, render(names))
+            taken_over = False
+        else:
+            for source, name in zip(staged, names):
+                os.replace(folder / source, folder / name)
+            write_atomically(json_path, render(names))
+    finally:
+        if not taken_over:
+            for name in staged:
+                (folder / name).unlink(missing_ok=True)
+    for name in set(outdated) - set(names):
+        with suppress(OSError):
+            (folder / name).unlink()
+
+
+def _write(path: Path, data: bytes | memoryview) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _place_copy(source: Path, target: Path) -> None:
+    """Puts a second file with the source's content in the target's place."""
+    staged = target.with_name(f".{source.name}")
+    try:
+        try:
+            os.link(source, staged)
+        except OSError:  # a file system without links
+            shutil.copyfile(source, staged)
+        os.replace(staged, target)
+    finally:
+        staged.unlink(missing_ok=True)

@@ -1,0 +1,69 @@
+"""How layers check their arguments."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+from varigrad.layers.naming import spelling_key
+
+__all__ = ["Shape", "choice", "integers", "number", "partial_shape", "positive_integer"]
+
+# A shape whose unknown axes, such as the batch, are None.
+Shape: TypeAlias = tuple[int | None, ...]
+
+
+def positive_integer(owner: str, argument: str, value: Any) -> int:
+    """The argument as an int of at least 1."""
+    try:
+        integer = operator.index(value)
+    except TypeError:
+        # Files hold whole numbers as floats too.
+        integer = int(value) if isinstance(value, float) and value.is_integer() else 0
+    if integer < 1 or isinstance(value, bool):
+        raise ValueError(f"{owner}: {argument} must be a positive integer, got {value!r}")
+    return integer
+
+
+def integers(owner: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
+    """The argument, a positive integer or `count` of them, as a tuple of `count`."""
+    if not isinstance(value, (list, tuple)):
+        return (positive_integer(owner, argument, value),) * count
+    items = cast("Sequence[Any]", value)
+    if len(items) != count:
+        raise ValueError(f"{owner}: {argument} must be an integer or {count} of them, got {list(items)}")
+    return tuple(positive_integer(owner, argument, item) for item in items)
+
+
+def number(owner: str, argument: str, value: Any, low: float, high: float) -> float:
+    """The argument as a number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+        raise ValueError(f"{owner}: {argument} must be a number from {low:g} to {high:g}, got {value!r}")
+    return value
+
+
+def choice(owner: str, argument: str, value: Any, options: tuple[str, ...]) -> str:
+    """The argument as one of the options, camelCase spellings included."""
+    if isinstance(value, str):
+        for option in options:
+            if spelling_key(option) == spelling_key(value):
+                return option
+    raise ValueError(f"{owner}: {argument} must be one of {', '.join(options)}, got {value!r}")
+
+
+def partial_shape(owner: str, argument: str, value: Any) -> Shape:
+    """The argument as a shape; None and negative lengths mean unknown."""
+    if isinstance(value, int):
+        value = (value,)
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{owner}: {argument} must be a list of lengths, got {value!r}")
+    lengths: list[int | None] = []
+    for length in cast("Sequence[Any]", value):
+        if length is None or (isinstance(length, int) and length < 0):
+            lengths.append(None)
+        elif isinstance(length, bool) or not hasattr(length, "__index__"):
+            raise TypeError(f"{owner}: {argument} must be a list of lengths, got {value!r}")
+        else:
+            lengths.append(operator.index(length))
+    return tuple(lengths)

@@ -1,0 +1,134 @@
+"""Limits on weights, applied by optimizers after each update: the namespace `vg.constraints`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from varigrad.layers import registry
+from varigrad.layers.registry import Serializable
+from varigrad.ops.elementwise import clip_by_value, relu, sqrt, square
+from varigrad.ops.reduction import sum
+from varigrad.tensor import Tensor
+
+__all__ = [
+    "Constraint",
+    "MaxNorm",
+    "MinMaxNorm",
+    "NonNeg",
+    "UnitNorm",
+    "get_constraint",
+    "max_norm",
+    "min_max_norm",
+    "non_neg",
+    "unit_norm",
+]
+
+_EPSILON = 1e-7
+
+
+class Constraint(Serializable):
+    """Maps a weight to the nearest one that is allowed. Subclass it and override `apply` to write your own."""
+
+    def apply(self, w: Tensor) -> Tensor:
+        """The allowed value, of the weight's shape."""
+        raise NotImplementedError(f"{type(self).__name__} must override apply(w)")
+
+    def __call__(self, w: Tensor) -> Tensor:
+        return self.apply(w)
+
+
+class MaxNorm(Constraint):
+    """Norms of at most `max_value` along an axis."""
+
+    def __init__(self, *, max_value: float = 2, axis: int | list[int] = 0) -> None:
+        self.max_value = max_value
+        self.axis = axis
+
+    def apply(self, w: Tensor) -> Tensor:
+        norms = _norms(w, self.axis)
+        return w * (clip_by_value(norms, 0.0, self.max_value) / (norms + _EPSILON))
+
+
+class UnitNorm(Constraint):
+    """Norms of 1 along an axis."""
+
+    def __init__(self, *, axis: int | list[int] = 0) -> None:
+        self.axis = axis
+
+    def apply(self, w: Tensor) -> Tensor:
+        return w / (_norms(w, self.axis) + _EPSILON)
+
+
+class NonNeg(Constraint):
+    """No negative values."""
+
+    def apply(self, w: Tensor) -> Tensor:
+        return relu(w)
+
+
+class MinMaxNorm(Constraint):
+    """Norms between two bounds along an axis."""
+
+    def __init__(
+        self, *, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | list[int] = 0
+    ) -> None:
+        self.min_value = min_value
+        self.max_value = max_value
+        self.rate = rate
+        self.axis = axis
+
+    def apply(self, w: Tensor) -> Tensor:
+        norms = _norms(w, self.axis)
+        wanted = clip_by_value(norms, self.min_value, self.max_value) * self.rate + norms * (1.0 - self.rate)
+        return w * (wanted / (norms + _EPSILON))
+
+
+def _norms(w: Tensor, axis: int | list[int]) -> Tensor:
+    return sqrt(sum(square(w), axis, True))
+
+
+def max_norm(*, max_value: float = 2, axis: int | list[int] = 0) -> Constraint:
+    """Scales down what has a norm over `max_value` along `axis`. Mirrors `tf.constraints.maxNorm`.
+
+    >>> import varigrad as vg
+    >>> vg.constraints.max_norm(max_value=1).apply(vg.tensor([[3.0], [4.0]])).round().tolist()
+    [[1.0], [1.0]]
+    """
+    return MaxNorm(max_value=max_value, axis=axis)
+
+
+def unit_norm(*, axis: int | list[int] = 0) -> Constraint:
+    """Scales every norm along `axis` to 1. Mirrors `tf.constraints.unitNorm`."""
+    return UnitNorm(axis=axis)
+
+
+def non_neg() -> Constraint:
+    """Sets negative values to 0. Mirrors `tf.constraints.nonNeg`."""
+    return NonNeg()
+
+
+def min_max_norm(
+    *, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | list[int] = 0
+) -> Constraint:
+    """Moves norms along `axis` by the part `rate` of the way into the bounds. Mirrors `tf.constraints.minMaxNorm`."""
+    return MinMaxNorm(min_value=min_value, max_value=max_value, rate=rate, axis=axis)
+
+
+_FACTORIES: dict[str, Callable[..., Constraint]] = {
+    "maxnorm": max_norm,
+    "minmaxnorm": min_max_norm,
+    "nonneg": non_neg,
+    "unitnorm": unit_norm,
+}
+
+
+def get_constraint(identifier: Any) -> Constraint | None:
+    """A constraint from its name, its stored form, or itself; None is none."""
+    if identifier is None or isinstance(identifier, Constraint):
+        return identifier
+    if isinstance(identifier, str):
+        return registry.lookup("constraint", identifier, _FACTORIES)()
+    if isinstance(identifier, Mapping):
+        return registry.deserialize(cast("Mapping[str, Any]", identifier), Constraint, factories=_FACTORIES)
+    raise TypeError(f"a constraint is a name or a vg.constraints object, got {identifier!r}")

@@ -1,0 +1,67 @@
+"""Names: counters for layers that were given none, scopes for weights, and the spellings that files use."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["current_scope", "default_layer_name", "name_scope", "snake_case", "spelling_key", "unique_name"]
+
+_counts: dict[str, int] = {}
+_lock = threading.Lock()
+_scope: ContextVar[str] = ContextVar("varigrad_name_scope", default="")
+
+
+def unique_name(prefix: str) -> str:
+    """The prefix with a number that counts up in this process: `input1`, `input2`."""
+    with _lock:
+        _counts[prefix] = number = _counts.get(prefix, 0) + 1
+    return f"{prefix}{number}"
+
+
+def default_layer_name(class_name: str) -> str:
+    """The name of a layer that was given none, as TensorFlow.js makes it: `dense_Dense1`.
+
+    >>> default_layer_name("DoctestConv2D")
+    'doctest_conv2d_DoctestConv2D1'
+    """
+    return f"{snake_case(class_name)}_{unique_name(class_name)}"
+
+
+def snake_case(name: str) -> str:
+    """A camelCase or PascalCase name in snake_case, by TensorFlow.js's rule.
+
+    >>> snake_case("batchInputShape"), snake_case("MaxPooling2D")
+    ('batch_input_shape', 'max_pooling2d')
+    """
+    spaced = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    snake = re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
+    return f"private{snake}" if snake.startswith("_") else snake
+
+
+def spelling_key(name: str) -> str:
+    """What the spellings of one name have in common: `leCunNormal`, `le_cun_normal` and `LecunNormal` are one key.
+
+    >>> spelling_key("leCunNormal") == spelling_key("lecun_normal")
+    True
+    """
+    return name.replace("_", "").lower()
+
+
+def current_scope() -> str:
+    """The scopes around, joined with slashes; empty outside of any."""
+    return _scope.get()
+
+
+@contextmanager
+def name_scope(name: str) -> Generator[None]:
+    """Puts `name/` before the names of weights made inside the block."""
+    around = _scope.get()
+    token = _scope.set(f"{around}/{name}" if around else name)
+    try:
+        yield
+    finally:
+        _scope.reset(token)

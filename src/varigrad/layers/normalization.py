@@ -1,0 +1,168 @@
+"""Normalization layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Unpack, cast
+
+from varigrad.layers.arguments import Shape, number
+from varigrad.layers.base import InputSpec, Layer, LayerOptions
+from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.observe import observing
+from varigrad.ops.arguments import reshape_to
+from varigrad.ops.arithmetic import add, mul, sub
+from varigrad.ops.assignment import assign
+from varigrad.ops.elementwise import rsqrt
+from varigrad.ops.reduction import moments
+from varigrad.tape import Tape
+from varigrad.tensor import Tensor, Variable, format_shape
+
+__all__ = ["BatchNormalization"]
+
+
+class BatchNormalization(Layer):
+    """Normalizes each feature to mean 0 and variance 1, then scales by `gamma` and shifts by `beta`.
+
+    Ioffe and Szegedy (2015). In training the mean and variance are those of the batch, and moving averages of them are
+    kept; outside of it the moving averages are used. A frozen layer (`trainable = False`) uses the averages in training
+    too and leaves them alone, as in Keras; in TensorFlow.js it goes on moving them. Mirrors
+    `tf.layers.batchNormalization`.
+
+    Args:
+        axis: The axis of the features, the last by default.
+        momentum: How much of a moving average stays at each step.
+        epsilon: Added to the variance.
+        center: Whether there is a `beta`.
+        scale: Whether there is a `gamma`.
+        beta_initializer: The first value of beta, `"zeros"` by default.
+        gamma_initializer: That of gamma, `"ones"` by default.
+        moving_mean_initializer: That of the mean's average, `"zeros"` by default.
+        moving_variance_initializer: That of the variance's average, `"ones"` by default.
+        beta_regularizer: A penalty on beta.
+        gamma_regularizer: A penalty on gamma.
+        beta_constraint: A limit on beta.
+        gamma_constraint: A limit on gamma.
+        options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
+
+    >>> import varigrad as vg
+    >>> layer = vg.layers.batch_normalization(epsilon=0)
+    >>> layer([[1.0], [3.0]], training=True).tolist()
+    [[-1.0], [1.0]]
+    """
+
+    fields = (
+        "axis",
+        "momentum",
+        "epsilon",
+        "center",
+        "scale",
+        "beta_initializer",
+        "gamma_initializer",
+        "moving_mean_initializer",
+        "moving_variance_initializer",
+        "beta_regularizer",
+        "gamma_regularizer",
+        "beta_constraint",
+        "gamma_constraint",
+    )
+    gamma: Variable | None = None
+    beta: Variable | None = None
+    moving_mean: Variable
+    moving_variance: Variable
+
+    def __init__(
+        self,
+        *,
+        axis: int | Sequence[int] = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: str | Initializer | None = None,
+        gamma_initializer: str | Initializer | None = None,
+        moving_mean_initializer: str | Initializer | None = None,
+        moving_variance_initializer: str | Initializer | None = None,
+        beta_regularizer: str | Regularizer | None = None,
+        gamma_regularizer: str | Regularizer | None = None,
+        beta_constraint: str | Constraint | None = None,
+        gamma_constraint: str | Constraint | None = None,
+        **options: Unpack[LayerOptions],
+    ) -> None:
+        super().__init__(**options)
+        if isinstance(axis, (list, tuple)):  # as some Keras files have it
+            axes = cast("Sequence[int]", axis)
+            if len(axes) != 1:
+                raise ValueError(f"batch_normalization: axis must be one integer, got {list(axes)}")
+            axis = axes[0]
+        self.axis = cast("int", axis)
+        self.momentum = number("batch_normalization", "momentum", momentum, 0.0, 1.0)
+        self.epsilon = number("batch_normalization", "epsilon", epsilon, 0.0, 1.0)
+        self.center = center
+        self.scale = scale
+        self.beta_initializer = get_initializer(beta_initializer or "zeros")
+        self.gamma_initializer = get_initializer(gamma_initializer or "ones")
+        self.moving_mean_initializer = get_initializer(moving_mean_initializer or "zeros")
+        self.moving_variance_initializer = get_initializer(moving_variance_initializer or "ones")
+        self.beta_regularizer = get_regularizer(beta_regularizer)
+        self.gamma_regularizer = get_regularizer(gamma_regularizer)
+        self.beta_constraint = get_constraint(beta_constraint)
+        self.gamma_constraint = get_constraint(gamma_constraint)
+
+    def build(self, input_shape: Shape) -> None:
+        rank = len(input_shape)
+        if not -rank <= self.axis < rank:
+            raise ValueError(f"{self.name}: has axis {self.axis}, but got inputs of shape {format_shape(input_shape)}")
+        axis = self.axis % rank
+        features = input_shape[axis]
+        if features is None:
+            raise ValueError(f"{self.name}: axis {axis} of its inputs must be known, got {format_shape(input_shape)}")
+        if self.scale:
+            self.gamma = self.add_weight(
+                "gamma",
+                [features],
+                initializer=self.gamma_initializer,
+                regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+            )
+        if self.center:
+            self.beta = self.add_weight(
+                "beta",
+                [features],
+                initializer=self.beta_initializer,
+                regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+            )
+        self.moving_mean = self.add_weight(
+            "moving_mean", [features], initializer=self.moving_mean_initializer, trainable=False
+        )
+        self.moving_variance = self.add_weight(
+            "moving_variance", [features], initializer=self.moving_variance_initializer, trainable=False
+        )
+        self.input_spec = InputSpec(ndim=rank, axes={axis: features})
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        rank = inputs.rank
+        axis = self.axis % rank
+        if training and self.trainable:
+            mean, variance = moments(inputs, [a for a in range(rank) if a != axis])
+            with observing(instead_of=Tape):
+                self._move(self.moving_mean, mean)
+                self._move(self.moving_variance, variance)
+        else:
+            mean, variance = self.moving_mean, self.moving_variance
+        factor = rsqrt(add(variance, self.epsilon))
+        if self.gamma is not None:
+            factor = mul(factor, self.gamma)
+        shape = None if axis == rank - 1 else tuple(-1 if a == axis else 1 for a in range(rank))
+        y = mul(sub(inputs, _fitted(mean, shape)), _fitted(factor, shape))
+        return y if self.beta is None else add(y, _fitted(self.beta, shape))
+
+    def _move(self, average: Variable, value: Tensor) -> None:
+        assign(average, add(mul(average, self.momentum), mul(value, 1.0 - self.momentum)))
+
+
+def _fitted(values: Tensor, shape: tuple[int, ...] | None) -> Tensor:
+    """Values for each feature in a shape that broadcasts with the inputs."""
+    return values if shape is None else reshape_to(values, shape)

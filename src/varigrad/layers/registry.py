@@ -1,0 +1,175 @@
+"""Classes by the name under which files store them, and objects from their stored form.
+
+`vg.serialization` is this module. A layer, initializer, regularizer or constraint is stored as
+`{"class_name": …, "config": …}`: `config` holds the keyword arguments that make it again. Only classes that are
+registered, or handed in as `custom_objects`, are ever made: nothing in a file is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+from varigrad.layers.naming import snake_case, spelling_key
+
+__all__ = [
+    "Named",
+    "Serializable",
+    "custom_object_scope",
+    "deserialize",
+    "lookup",
+    "register_class",
+    "registered_class",
+    "serialize",
+    "suggestion",
+]
+
+T = TypeVar("T")
+ClassT = TypeVar("ClassT", bound="type[Serializable]")
+
+_classes: dict[str, type[Serializable]] = {}
+_custom_objects: ContextVar[Mapping[str, Any]] = ContextVar("varigrad_custom_objects", default=MappingProxyType({}))
+
+
+class Serializable:
+    """Base of what has a stored form. Mirrors `tf.serialization.Serializable`.
+
+    `class_name` is the name that files use, the class's own by default.
+    """
+
+    class_name: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.class_name = cls.__dict__.get("class_name", cls.__name__)
+
+    def get_config(self) -> dict[str, Any]:
+        """The keyword arguments that make an equal object; by default, its public attributes."""
+        return {name: serialize(value) for name, value in vars(self).items() if not name.startswith("_")}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """An object from what `get_config` returned."""
+        return cls(**config)
+
+
+class Named:
+    """Base of what has a stored form that is only a name."""
+
+    __slots__ = ()
+    name: str
+
+
+def register_class(cls: ClassT, name: str | None = None) -> ClassT:
+    """Makes a class known to `vg.load_layers_model` by its `class_name`; also usable as a decorator.
+
+    Mirrors `tf.serialization.registerClass`.
+
+    Args:
+        cls: A subclass of `vg.layers.Layer`, or an initializer, regularizer or constraint, with `get_config`.
+        name: Another name than `cls.class_name`.
+
+    >>> import varigrad as vg
+    >>> @vg.serialization.register_class
+    ... class DoubleExample(vg.layers.Layer):
+    ...     def call(self, inputs, training=None):
+    ...         return inputs + inputs
+    >>> model = vg.sequential(layers=[DoubleExample(input_shape=[2])])
+    >>> vg.Sequential.from_config(model.get_config()).predict([[1, 2]]).tolist()
+    [[2.0, 4.0]]
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Serializable):
+        raise TypeError(f"register_class: needs a layer, initializer, regularizer or constraint class, got {cls!r}")
+    _classes[name or cls.class_name] = cls
+    return cls
+
+
+def registered_class(name: str) -> type[Serializable] | None:
+    """The class registered under a name, if there is one."""
+    return _classes.get(name)
+
+
+def serialize(value: Any) -> Any:
+    """The stored form of an argument: objects as class name and config, tuples as lists."""
+    if isinstance(value, (list, tuple)):
+        return [serialize(item) for item in cast("list[Any]", value)]
+    if isinstance(value, Named):
+        return value.name
+    if isinstance(value, Serializable):
+        return {"class_name": value.class_name, "config": value.get_config()}
+    return value
+
+
+def deserialize(
+    stored: Mapping[str, Any],
+    kind: type[T],
+    factories: Mapping[str, Callable[..., T]] | None = None,
+) -> T:
+    """The object whose stored form is given.
+
+    Args:
+        stored: `{"class_name": …, "config": …}`.
+        kind: The class that the object must be of.
+        factories: Functions that make the built-in ones, by `spelling_key` of their class names.
+
+    Raises:
+        ValueError: The class is unknown, or its config does not fit it.
+    """
+    what = snake_case(kind.__name__).split("_")[-1]
+    class_name, config = stored.get("class_name"), stored.get("config", {})
+    if not isinstance(class_name, str) or not isinstance(config, Mapping):
+        raise ValueError(f"a stored {what} needs 'class_name' and 'config', got {stored!r:.200}")
+    maker: Any = _custom_objects.get().get(class_name) or _classes.get(class_name)
+    if maker is None and factories is not None:
+        maker = factories.get(spelling_key(class_name))
+    if maker is None:
+        known = {name for name, cls in _classes.items() if issubclass(cls, kind)}
+        raise ValueError(
+            f"unknown {what} class {class_name!r}{suggestion(class_name, known)}; register it with "
+            "vg.serialization.register_class, or pass it in custom_objects"
+        )
+    arguments = {str(key): value for key, value in cast("Mapping[str, Any]", config).items()}
+    try:
+        made = maker.from_config(arguments) if hasattr(maker, "from_config") else maker(**arguments)
+    except (TypeError, ValueError) as error:
+        where = f" {arguments['name']!r}" if isinstance(arguments.get("name"), str) else ""
+        raise ValueError(f"the {what}{where} of class {class_name} cannot be made: {error}") from error
+    if not isinstance(made, kind):
+        raise TypeError(f"{class_name!r} makes a {type(made).__name__}, where a {what} is wanted")
+    return made
+
+
+def lookup(what: str, name: str, table: Mapping[str, T]) -> T:
+    """The entry of a table keyed by `spelling_key`, or a custom object of that name.
+
+    Raises:
+        ValueError: There is neither; the message suggests the nearest name.
+    """
+    custom = _custom_objects.get()
+    if name in custom:
+        return custom[name]
+    try:
+        return table[spelling_key(name)]
+    except KeyError:
+        raise ValueError(f"unknown {what} {name!r}{suggestion(name, table)}") from None
+
+
+@contextmanager
+def custom_object_scope(custom_objects: Mapping[str, Any] | None) -> Generator[None]:
+    """Inside the block, names in files mean these classes and functions first."""
+    token = _custom_objects.set({**_custom_objects.get(), **(custom_objects or {})})
+    try:
+        yield
+    finally:
+        _custom_objects.reset(token)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` for the nearest known name, or nothing."""
+    import difflib  # only errors need it
+
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
