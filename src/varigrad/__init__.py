@@ -7,6 +7,8 @@ from typing import Any as _Any
 
 from varigrad import backends as backends
 from varigrad import gradients as gradients
+from varigrad import io as io
+from varigrad import layers as layers
 from varigrad import tape as tape
 from varigrad import testing as testing
 from varigrad import train as train
@@ -14,6 +16,16 @@ from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
 from varigrad.engine import *
 from varigrad.errors import *
+from varigrad.layers import constraints as constraints
+from varigrad.layers import initializers as initializers
+from varigrad.layers import loading as models
+from varigrad.layers import registry as serialization
+from varigrad.layers import regularizers as regularizers
+from varigrad.layers.loading import load_layers_model as load_layers_model
+from varigrad.layers.model import LayersModel as LayersModel
+from varigrad.layers.sequential import Sequential as Sequential
+from varigrad.layers.sequential import sequential as sequential
+from varigrad.layers.symbolic import SymbolicTensor as SymbolicTensor
 from varigrad.ops import fused as fused
 from varigrad.ops import losses as losses
 from varigrad.ops import math as math
