@@ -80,6 +80,19 @@ def test_powers_at_the_edges():
     assert math.isnan(vg.pow(-8, 1 / 3).item())
 
 
+@pytest.mark.parametrize("exp", [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_power_to_one_exponent_for_all(exp, dtype):
+    base = np.array([[-2.5, -0.0, 0.0], [0.25, 3.0, np.inf]])
+    with np.errstate(all="ignore"):
+        expected = base**exp
+    for exponent in (exp, vg.tensor(exp, dtype=dtype), vg.tensor([[exp]], dtype=dtype), vg.fill([2, 3], exp, dtype)):
+        found = vg.pow(vg.tensor(base, dtype=dtype), exponent)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found.numpy(), expected, rtol=4 * np.finfo(dtype).eps)
+    assert vg.pow(2.0, vg.tensor([[[exp]]])).shape == (1, 1, 1)
+
+
 def test_integer_division_floors_and_true_division_does_not():
     a, b = ints(7, -7, 7, -7, 5), ints(2, 2, -2, -2, 0)
     # tf.div(a, b)

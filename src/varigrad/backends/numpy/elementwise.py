@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from varigrad.backends.numpy.comparison import keep_where
+from varigrad.backends.numpy.constants import constant
 from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]
@@ -23,10 +24,9 @@ def _rsqrt(x: Array) -> Array:
 
 
 def _step(x: Array, alpha: float) -> Array:
-    if alpha == 0 and x.dtype.kind == "f":
-        return np.heaviside(x, x.dtype.type(0))
-    number = x.dtype.type
-    return np.where(x > 0, number(1), np.where(x <= 0, number(alpha), x))
+    if 0 <= alpha <= 1:
+        return np.maximum(np.sign(x), constant(alpha, x.dtype))
+    return np.where(x > 0, constant(1, x.dtype), np.where(x <= 0, constant(alpha, x.dtype), x))
 
 
 def _clip_by_value(x: Array, clip_value_min: float, clip_value_max: float) -> Array:
@@ -34,8 +34,7 @@ def _clip_by_value(x: Array, clip_value_min: float, clip_value_max: float) -> Ar
         limits = np.iinfo(x.dtype)
         clip_value_min = math.ceil(max(clip_value_min, limits.min))
         clip_value_max = math.floor(min(clip_value_max, limits.max))
-    number = x.dtype.type
-    return np.minimum(np.maximum(x, number(clip_value_min)), number(clip_value_max))
+    return np.minimum(np.maximum(x, constant(clip_value_min, x.dtype)), constant(clip_value_max, x.dtype))
 
 
 def _erf(x: Array) -> Array:
@@ -45,54 +44,51 @@ def _erf(x: Array) -> Array:
 
 
 def _relu(x: Array) -> Array:
-    return np.maximum(x, x.dtype.type(0))
+    return np.maximum(x, constant(0, x.dtype))
 
 
 def _relu6(x: Array) -> Array:
-    return np.minimum(np.maximum(x, x.dtype.type(0)), x.dtype.type(6))
+    return np.minimum(np.maximum(x, constant(0, x.dtype)), constant(6, x.dtype))
 
 
 def _relu_grad(dy: Array, y: Array) -> Array:
-    return keep_where(dy, np.greater(y, y.dtype.type(0)))
+    return keep_where(dy, np.greater(y, constant(0, y.dtype)))
 
 
 def _leaky_relu(x: Array, alpha: float) -> Array:
-    lower = np.multiply(x, x.dtype.type(alpha))
+    lower = np.multiply(x, constant(alpha, x.dtype))
     return np.maximum(x, lower) if 0 <= alpha <= 1 else np.where(x > 0, x, lower)
 
 
 def _prelu(x: Array, alpha: Array) -> Array:
-    zero = x.dtype.type(0)
+    zero = constant(0, x.dtype)
     return np.add(np.maximum(x, zero), np.multiply(alpha, np.minimum(x, zero)))
 
 
 def _elu(x: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     # exp(x) - 1 by the tangent of half of x, which keeps its digits near 0 as expm1 does, in a third of the time.
-    number = x.dtype.type
-    half = np.tanh(np.multiply(np.minimum(x, number(0)), number(0.5)))
-    below = np.divide(np.multiply(half, number(2 * alpha)), np.subtract(number(1), half))
-    result = np.add(below, np.maximum(x, number(0)))
-    return result if scale == 1 else np.multiply(result, number(scale))
+    zero = constant(0, x.dtype)
+    half = np.tanh(np.multiply(np.minimum(x, zero), constant(0.5, x.dtype)))
+    below = np.divide(np.multiply(half, constant(2 * alpha, x.dtype)), np.subtract(constant(1, x.dtype), half))
+    result = np.add(below, np.maximum(x, zero))
+    return result if scale == 1 else np.multiply(result, constant(scale, x.dtype))
 
 
 def _elu_grad(dy: Array, y: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
-    number = y.dtype.type
-    if alpha == 1:
-        slope = np.add(np.minimum(y, number(0)), number(scale))
-    else:
-        slope = np.where(y > 0, number(scale), np.add(y, number(scale * alpha)))
+    below = np.add(np.minimum(y, constant(0, y.dtype)), constant(scale * alpha, y.dtype))
+    slope = below if alpha == 1 else np.where(y > 0, constant(scale, y.dtype), below)
     return np.multiply(slope, dy)
 
 
 def _sigmoid(x: Array) -> Array:
     # Where exp overflows, the reciprocal of infinity is the right 0.
     denominator = np.exp(np.negative(x))
-    denominator += x.dtype.type(1)
+    denominator += constant(1, x.dtype)
     return np.reciprocal(denominator)
 
 
 def _sigmoid_grad(dy: Array, y: Array) -> Array:
-    slope = np.subtract(y.dtype.type(1), y)
+    slope = np.subtract(constant(1, y.dtype), y)
     slope *= y
     slope *= dy
     return slope
@@ -100,7 +96,7 @@ def _sigmoid_grad(dy: Array, y: Array) -> Array:
 
 def _softplus(x: Array) -> Array:
     result = np.log1p(np.exp(np.negative(np.absolute(x))))
-    result += np.maximum(x, x.dtype.type(0))
+    result += np.maximum(x, constant(0, x.dtype))
     return result
 
 

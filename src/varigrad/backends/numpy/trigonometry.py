@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from varigrad.backends.numpy.constants import constant
 from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]
@@ -13,7 +14,7 @@ __all__ = ["KERNELS"]
 
 def _tanh_grad(dy: Array, y: Array) -> Array:
     # (1 - y)(1 + y) keeps the digits that 1 - y² loses near 1.
-    one = y.dtype.type(1)
+    one = constant(1, y.dtype)
     slope = np.subtract(one, y)
     slope *= np.add(one, y)
     slope *= dy
