@@ -208,6 +208,9 @@ class Bridge:
             args = [_strings(arg) for arg in args]
         parameters = _parameters(target)
         keywords = self._options(args, parameters)
+        _leave_out_nulls(args, keywords, parameters)
+        while args and args[-1] is UNDEFINED:
+            args.pop()
         if any(arg is UNDEFINED for arg in args):
             args, keywords = _skip_undefined(args, keywords, parameters)
         if parameters is not None:
@@ -317,6 +320,18 @@ def _parameters(target: Callable[..., Any]) -> dict[str, inspect.Parameter] | No
         return dict(inspect.signature(target).parameters)
     except (TypeError, ValueError):
         return None
+
+
+def _leave_out_nulls(
+    args: list[Any], keywords: dict[str, Any], parameters: dict[str, inspect.Parameter] | None
+) -> None:
+    """Takes null for an argument left out, which is what TensorFlow.js takes it for, where the default is another."""
+    optional = [p.name for p in (parameters or {}).values() if p.default not in (None, p.empty)]
+    for position, name in enumerate(parameters or {}):
+        if name in optional and position < len(args) and args[position] is None:
+            args[position] = UNDEFINED
+        if name in optional and name in keywords and keywords[name] is None:
+            del keywords[name]
 
 
 def _skip_undefined(

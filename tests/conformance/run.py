@@ -1,8 +1,9 @@
 """Runs TensorFlow.js's own test suite against VariGrad.
 
-    npm install --prefix tests/conformance
-    python -m tests.conformance.run                    # everything
-    python -m tests.conformance.run --only conv2d      # the files, or specs, whose name matches
+npm install --prefix tests/conformance
+python -m tests.conformance.run                    # everything
+python -m tests.conformance.run --only conv2d      # the files, or specs, whose name matches
+python -m tests.conformance.run --self-test        # whether the harness itself can tell right from wrong
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import IO, Any
 from .report import EXCLUDED, FAILED, MISSING, PENDING, Outcome, Report, kind_of
 
 HERE = Path(__file__).parent
-SPEC_SECONDS = 60  # a spec that says nothing for so long is stopped
+LOADING_SECONDS = 120  # for the processes to start, and a file to load
 
 
 class Exclusions:
@@ -84,7 +85,7 @@ class Worker:
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
 
-    def event(self) -> dict[str, Any]:
+    def event(self, seconds: float) -> dict[str, Any]:
         """The next event.
 
         Raises:
@@ -92,9 +93,9 @@ class Worker:
             EOFError: the process ended; the message is the end of its log.
         """
         try:
-            line = self._lines.get(timeout=SPEC_SECONDS)
+            line = self._lines.get(timeout=seconds)
         except queue.Empty:
-            raise TimeoutError(f"timed out after {SPEC_SECONDS} s") from None
+            raise TimeoutError(f"timed out after {seconds:g} s") from None
         if line is None:
             self.log.seek(0)
             raise EOFError("the process ended: " + self.log.read()[-1000:].strip())
@@ -111,13 +112,16 @@ class Worker:
 class Run:
     """Works through the files with several workers."""
 
-    def __init__(self, files: Sequence[str], only: str, exclusions: Exclusions, trace: bool) -> None:
+    def __init__(
+        self, files: Sequence[str], only: str, exclusions: Exclusions, trace: bool, spec_seconds: float
+    ) -> None:
         self._files: queue.SimpleQueue[str] = queue.SimpleQueue()
         for file in files:
             self._files.put(file)
         self._only = only
         self._exclusions = exclusions
         self._trace = trace
+        self._spec_seconds = spec_seconds
         self._lock = threading.Lock()
         self.outcomes: list[Outcome] = []
         self.suite_failures: list[str] = []
@@ -148,7 +152,7 @@ class Run:
             running: int | None = None
             try:
                 while not finished:
-                    event = worker.event()
+                    event = worker.event(LOADING_SECONDS if running is None else self._spec_seconds)
                     match event["event"]:
                         case "loaded":
                             names = _unique(event["specs"])
@@ -211,14 +215,36 @@ def _outcome(file: str, name: str, event: dict[str, Any]) -> Outcome:
     return Outcome(file, name, FAILED, kind_of(message), message[:2000], min(lines, default=None))
 
 
+def self_test() -> int:
+    """Runs the specs of `selftest/`, whose names begin with what must come of them."""
+    exclusions = Exclusions(HERE / "exclusions.toml")
+    files = [f"selftest/{path.name}" for path in sorted((HERE / "selftest").glob("*_test.js"))]
+    run = Run(files, "", exclusions, trace=False, spec_seconds=5)
+    run.work()
+    wrong = [f"{o.name}: {_came_of(o)}: {o.reason}" for o in run.outcomes if not o.name.startswith(f"[{_came_of(o)}]")]
+    print(f"\n{len(run.outcomes)} specs of the harness itself, {len(wrong)} with another outcome than they name")
+    print(*wrong, *run.suite_failures, sep="\n")
+    return 1 if wrong or run.suite_failures or not run.outcomes else 0
+
+
+def _came_of(outcome: Outcome) -> str:
+    return f"{outcome.status}: {outcome.kind}" if outcome.kind else outcome.status
+
+
 def main() -> int:
     """Runs what the command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance.run", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.conformance.run",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--only", default="", metavar="PATTERN", help="files, or full spec names, that match")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="worker processes (default: one a core)")
     parser.add_argument("--report", type=Path, default=HERE, metavar="FOLDER", help="where the report goes")
     parser.add_argument("--at-least", type=float, default=100.0, metavar="PERCENT", help="pass rate for exit code 0")
+    parser.add_argument("--spec-seconds", type=float, default=60, help="stops a spec that takes longer (default: 60)")
     parser.add_argument("--trace", action="store_true", help="prints each call as Python; one job")
+    parser.add_argument("--self-test", action="store_true", help="runs the harness's own specs instead")
     options = parser.parse_args()
 
     modules = Path(os.environ.get("VARIGRAD_NODE_MODULES") or HERE / "node_modules")
@@ -226,6 +252,13 @@ def main() -> int:
     if not shutil.which("node") or not dist.is_dir() or not (modules / "jasmine-core").is_dir():
         print("needs Node 20 and the suite: npm install --prefix tests/conformance", file=sys.stderr)
         return 2
+    if options.self_test:
+        return self_test()
+    return suite(dist, options)
+
+
+def suite(dist: Path, options: argparse.Namespace) -> int:
+    """Runs TensorFlow.js's specs and writes the report."""
     files = sorted(str(path.relative_to(dist)) for path in dist.rglob("*_test.js"))
     if chosen := [file for file in files if re.search(options.only, file)]:
         files = chosen
@@ -233,7 +266,7 @@ def main() -> int:
 
     started = time.monotonic()
     exclusions = Exclusions(HERE / "exclusions.toml")
-    run = Run(files, options.only, exclusions, options.trace)
+    run = Run(files, options.only, exclusions, options.trace, options.spec_seconds)
     workers = [threading.Thread(target=run.work) for _ in range(1 if options.trace else min(options.jobs, len(files)))]
     for worker in workers:
         worker.start()

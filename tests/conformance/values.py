@@ -5,6 +5,7 @@ The wire carries JSON. What JSON has no word for is an object with the key `"$"`
     number      NaN, the infinities and -0, by name
     undefined   an argument left out
     object      a plain object: `[[key, value], …]`
+    tuple       the same for a named tuple, from Python only
     array       a typed array: its dtype and its bytes
     function    a function on the other side, by number
     promise     a promise, which only JavaScript can await
@@ -125,7 +126,8 @@ class Codec:
         if isinstance(value, vg.Tensor):
             return self._tensor(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return self._object({to_camel(name): getattr(value, name) for name in value._fields})
+            items = [[to_camel(name), self.encode(getattr(value, name))] for name in value._fields]
+            return {"$": "tuple", "items": items}
         if isinstance(value, Mapping):
             return self._object(value)
         if isinstance(value, (list, tuple)):

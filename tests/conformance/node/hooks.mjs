@@ -14,21 +14,24 @@ const COMMON_JS = 'commonjs-package:';
 
 let dist;
 let bridge;
+let selfTest;
 let requirePackage;
 
 export function initialize(data) {
-  ({dist, bridge} = data);
+  ({dist, bridge, selfTest} = data);
   requirePackage = createRequire(dist);
 }
 
 export function resolve(specifier, context, next) {
-  if (!context.parentURL?.startsWith(dist) || specifier.includes(':')) {
+  // The self-test imports the library as if it were one of its spec files.
+  const parent = context.parentURL?.startsWith(selfTest) ? `${dist}self_test.js` : context.parentURL;
+  if (!parent?.startsWith(dist) || specifier.includes(':')) {
     return next(specifier, context);
   }
   if (!specifier.startsWith('.')) {
     return {url: COMMON_JS + specifier, format: 'module', shortCircuit: true};
   }
-  const base = new URL(specifier, context.parentURL).href.replace(/\/$/, '');
+  const base = new URL(specifier, parent).href.replace(/\/$/, '');
   const url = [`${base}.js`, `${base}/index.js`].find(candidate => fs.existsSync(fileURLToPath(candidate)));
   return url ? {url, format: 'module', shortCircuit: true} : next(specifier, context);
 }
@@ -36,6 +39,9 @@ export function resolve(specifier, context, next) {
 export function load(url, context, next) {
   if (url.startsWith(COMMON_JS)) {
     return {source: commonJs(url.slice(COMMON_JS.length)), format: 'module', shortCircuit: true};
+  }
+  if (url.startsWith(selfTest)) {
+    return {source: fs.readFileSync(fileURLToPath(url), 'utf8'), format: 'module', shortCircuit: true};
   }
   if (!url.startsWith(dist)) {
     return next(url, context);

@@ -5,23 +5,26 @@ import path from 'node:path';
 import {pathToFileURL} from 'node:url';
 
 import {MissingError, VariGradError, ask, endFile, endSpec, met} from './remote.mjs';
-import {addTensorMethods} from './tf.mjs';
+import {addTensorMethods, follow} from './tf.mjs';
 
 const ASYNC_TIMEOUT_MS = 10000;
 const ENVIRONMENT = 'varigrad';
 
 const dist = path.join(process.env.VARIGRAD_NODE_MODULES, '@tensorflow/tfjs-core/dist/');
 const distUrl = pathToFileURL(dist).href;
+const selfTestUrl = new URL('../selftest/', import.meta.url).href;
 
 globalThis.require = createRequire(dist); // two modules of TensorFlow.js's call it as browsers' bundlers let them
 register('./hooks.mjs', {
   parentURL: import.meta.url,
-  data: {dist: distUrl, bridge: new URL('./tf.mjs', import.meta.url).href},
+  data: {dist: distUrl, bridge: new URL('./tf.mjs', import.meta.url).href, selfTest: selfTestUrl},
 });
 
 addTensorMethods(dist);
 const {Environment, setEnvironmentGlobal} = await import(`${distUrl}environment.js`);
-setEnvironmentGlobal(new Environment(globalThis));
+const flags = new Environment(globalThis);
+setEnvironmentGlobal(flags);
+follow(flags);
 await import(`${distUrl}index.js`);
 const {setTestEnvs} = await import(`${distUrl}jasmine_util.js`);
 setTestEnvs([{name: ENVIRONMENT, backendName: 'numpy', isDataSync: true}]);
@@ -30,9 +33,21 @@ const jasmineRequire = globalThis.require('jasmine-core/lib/jasmine-core/jasmine
 
 for (let job = ask('nextJob'); job !== null; job = ask('nextJob')) {
   await runFile(job);
+  resetFlags();
   endFile();
 }
 process.exit(0);
+
+// No flag that a file has set, such as debug mode, reaches the next one.
+function resetFlags() {
+  try {
+    flags.reset();
+  } catch (error) {
+    if (!(error instanceof MissingError)) {
+      throw error;
+    }
+  }
+}
 
 // A job names a file below `dist`; the specs already run, by index (by a process that died); the full names of those
 // excluded, or true for all; and a pattern for the names of those wanted.
@@ -43,7 +58,7 @@ async function runFile({file, done, excluded, only}) {
   jasmine.DEFAULT_TIMEOUT_INTERVAL = ASYNC_TIMEOUT_MS;
 
   try {
-    await import(`${distUrl}${file}`);
+    await import(file.startsWith('selftest/') ? new URL(file, new URL('..', selfTestUrl)).href : `${distUrl}${file}`);
   } catch (error) {
     tell({event: 'unloadable', file, reason: String(error?.stack ?? error)});
     return;
@@ -114,16 +129,20 @@ function lineOf(stack) {
   return stack?.match(/_test\.js:(\d+)/)?.[1];
 }
 
-// Message texts are VariGrad's own, so an error of VariGrad's satisfies whatever message a spec asks for.
+// Message texts are VariGrad's own and are not compared: an error of VariGrad's satisfies whatever message a spec asks
+// for, and so does its message, where a spec has caught it.
 function matchers(jasmine) {
   return {
+    toBe: utils => comparingMessages(jasmine.matchers.toBe(utils)),
+    toEqual: utils => comparingMessages(jasmine.matchers.toEqual(utils)),
+    toMatch: utils => comparingMessages(jasmine.matchers.toMatch(utils)),
     toThrowError: utils => {
       const original = jasmine.matchers.toThrowError(utils);
       return {
         compare(f, ...expected) {
           const error = errorOf(f);
           if (error instanceof VariGradError) {
-            return {pass: error.proper, message: `Expected a proper error, but got ${error.message}`};
+            return {pass: error.proper, message: `Got ${error.name}: ${error.message}`};
           }
           if (error instanceof MissingError) {
             return {pass: false, message: error.message};
@@ -139,6 +158,12 @@ function matchers(jasmine) {
   };
 }
 
+function comparingMessages(original) {
+  return {
+    compare: (actual, expected) => met.messages.has(actual) ? {pass: true} : original.compare(actual, expected),
+  };
+}
+
 function asyncMatchers(jasmine) {
   return {
     toBeRejectedWithError: utils => {
@@ -149,7 +174,7 @@ function asyncMatchers(jasmine) {
             await promise;
           } catch (error) {
             if (error instanceof VariGradError) {
-              return {pass: error.proper, message: `Expected a proper error, but got ${error.message}`};
+              return {pass: error.proper, message: `Got ${error.name}: ${error.message}`};
             }
           }
           return original.compare(promise, ...expected);

@@ -2,8 +2,9 @@
 
 import {exchange} from './channel.mjs';
 
-// What the running spec met that no spec may meet: names that VariGrad lacks, and errors of an improper class.
-export const met = {missing: new Set(), crashes: []};
+// What the running spec met: names that VariGrad lacks and errors of an improper class, which no spec may meet; and the
+// messages of VariGrad's errors.
+export const met = {missing: new Set(), crashes: [], messages: new Set()};
 
 // An error that VariGrad raised. Its message is VariGrad's own and is not compared with TensorFlow.js's.
 export class VariGradError extends Error {
@@ -33,6 +34,7 @@ let dataIds = new Map();
 export function endSpec() {
   functions.length = thrown.length = promises.length = 0;
   met.missing.clear();
+  met.messages.clear();
   met.crashes.length = 0;
 }
 
@@ -65,6 +67,7 @@ function failure(response) {
     return missing(response.missing);
   }
   const error = new VariGradError(response.error);
+  met.messages.add(error.message);
   if (!error.proper) {
     met.crashes.push(error.message);
   }
@@ -153,6 +156,8 @@ export function decode(value) {
       return Number(value.name);
     case 'object':
       return Object.fromEntries(value.items.map(([key, item]) => [key, decode(item)]));
+    case 'tuple':
+      return namedTuple(value.items.map(([key, item]) => [key, decode(item)]));
     case 'array': {
       const bytes = Uint8Array.from(Buffer.from(value.bytes, 'base64'));
       return new TYPED_ARRAYS[value.dtype](bytes.buffer);
@@ -168,6 +173,20 @@ export function decode(value) {
     default:
       throw new TypeError(`no such kind of wire value: ${value.$}`);
   }
+}
+
+// An object that can be taken apart like an array too, as Python's named tuples can: TensorFlow.js returns now the one,
+// now the other.
+function namedTuple(items) {
+  const tuple = Object.fromEntries(items);
+  const values = items.map(([, item]) => item);
+  const hidden = {length: values.length, [Symbol.iterator]: () => values.values(), ...values};
+  for (const key of Reflect.ownKeys(hidden)) {
+    if (!(key in tuple)) {
+      Object.defineProperty(tuple, key, {value: hidden[key], enumerable: false});
+    }
+  }
+  return tuple;
 }
 
 function known(id, make) {
@@ -235,7 +254,12 @@ export function remoteClass(name, base = RemoteObject) {
     const made = {[name]: class extends base {}}[name];
     // `tf.Foo.fromConfig(tf.Foo, config)` names the class twice; Python's class methods know theirs.
     made.fromConfig = (cls, config) => ask('static', {cls: cls.name, name: 'fromConfig', args: [encode(config)]});
-    Object.defineProperty(made, 'className', {get: () => ask('static', {cls: name, name: 'className', args: []})});
+    Object.defineProperty(made, 'className', {
+      get: () => ask('static', {cls: name, name: 'className', args: []}),
+      set(value) {
+        Object.defineProperty(this, 'className', {value, writable: true});
+      },
+    });
     classes.set(name, made);
   }
   return classes.get(name);

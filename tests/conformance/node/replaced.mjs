@@ -6,7 +6,7 @@ import path from 'node:path';
 // The library beside its ops.
 const CORE = new Set([
   'engine', 'globals', 'gradients', 'kernel_registry', 'math', 'register_all_gradients', 'tensor', 'train',
-  'ops/loss_ops_utils',
+  'types', 'ops/axis_util', 'ops/broadcast_util', 'ops/loss_ops_utils',
 ]);
 
 // Exported by TensorFlow.js beside its ops, but no ops: what JavaScript needs for itself.

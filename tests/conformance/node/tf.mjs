@@ -8,6 +8,26 @@ import path from 'node:path';
 
 import {Tensor, Variable, addMethods, ask, encode, remoteClass} from './remote.mjs';
 
+// TensorFlow.js's flags, which stay its own but for the one of debug mode.
+let environment;
+
+// Makes VariGrad's debug mode follow the flag.
+export function follow(flags) {
+  environment = flags;
+  let debug = false;
+  for (const name of ['set', 'reset']) {
+    const original = flags[name];
+    flags[name] = (...args) => {
+      original.apply(flags, args);
+      const now = flags.flags.DEBUG === true;
+      if (now !== debug) {
+        debug = now;
+        ask('call', {path: ['enableDebugMode'], args: [debug]});
+      }
+    };
+  }
+}
+
 // The function at a path below `vg`.
 function remote(...names) {
   const name = names.at(-1);
@@ -75,8 +95,14 @@ const MODULES = {
     time: promised('time'),
     setBackend: promised('setBackend'),
     ready: async () => {},
+    enableDebugMode: () => environment.set('DEBUG', true),
   },
   math: {confusionMatrix: remote('math', 'confusionMatrix')},
+  types: {
+    Rank: Object.fromEntries([0, 1, 2, 3, 4, 5, 6].map(rank => [`R${rank}`, `R${rank}`])),
+    isWebGLData: () => false,
+    isWebGPUData: () => false,
+  },
   train: {train: namespace('train')},
   'ops/loss_ops_utils': {
     Reduction: {NONE: 'none', MEAN: 'mean', SUM: 'sum', SUM_BY_NONZERO_WEIGHTS: 'sum_by_nonzero_weights'},
@@ -95,7 +121,7 @@ export function provide(module, name) {
   if (module.startsWith('optimizers/')) {
     return remoteClass(name, Optimizer);
   }
-  const [, folder] = module.match(/^ops\/(\w+)\//) ?? [];
+  const [, folder] = module.match(/^ops\/(\w+)\//) ?? module.match(/^ops\/((?:axis|broadcast)_util)$/) ?? [];
   return folder ? remote(folder, name) : remote(name);
 }
 
