@@ -49,10 +49,11 @@ def geometry(
     window: tuple[int, ...],
     strides: int | Sequence[int],
     pad: Any,
-    dilations: int | Sequence[int] = 1,
+    dilations: int | Sequence[int] | None = 1,
     dim_rounding_mode: str | None = None,
     channels_first: bool = False,
     both: bool = False,
+    may_be_empty: bool = False,
 ) -> Geometry:
     """The geometry of a window over spatial axes of these lengths.
 
@@ -67,10 +68,11 @@ def geometry(
         dim_rounding_mode: `"floor"`, `"ceil"` or `"round"`: how many steps where the last one is not whole.
         channels_first: Whether an explicit `pad` names the channels before the spatial axes.
         both: Whether strides and dilations may both exceed 1.
+        may_be_empty: Whether the output is empty, rather than an error, where the window does not fit.
     """
     axes = len(lengths)
     steps = per_axis(op, "strides", strides, axes)
-    rates = per_axis(op, "dilations", dilations, axes)
+    rates = per_axis(op, "dilations", 1 if dilations is None else dilations, axes)
     if not both and max(steps) > 1 and max(rates) > 1:
         raise ValueError(f"{op}: strides or dilations must be 1, got strides {list(steps)} and dilations {list(rates)}")
     if dim_rounding_mode is not None:
@@ -81,7 +83,7 @@ def geometry(
                 f"{op}: dim_rounding_mode {dim_rounding_mode!r} needs a numeric pad; pad {pad!r} fixes the output"
             )
     given = pad if isinstance(pad, str) else _explicit_pads(op, pad, axes, channels_first)
-    return _geometry(op, lengths, window, steps, rates, given, dim_rounding_mode)
+    return _geometry(op, lengths, window, steps, rates, given, dim_rounding_mode, may_be_empty)
 
 
 @lru_cache(maxsize=1024)
@@ -93,6 +95,7 @@ def _geometry(
     dilations: tuple[int, ...],
     pad: str | Pads,
     dim_rounding_mode: str | None,
+    may_be_empty: bool,
 ) -> Geometry:
     spans = tuple((w - 1) * d + 1 for w, d in zip(window, dilations))
     if pad == "same":
@@ -105,10 +108,11 @@ def _geometry(
         pairs: Pads = ((0, 0),) * len(lengths) if isinstance(pad, str) else pad
         round_steps = _ROUNDING[dim_rounding_mode]
         output = tuple(
-            round_steps((n + sum(pair) - span) / s) + 1 for n, pair, span, s in zip(lengths, pairs, spans, strides)
+            max(0, round_steps((n + sum(pair) - span) / s) + 1)
+            for n, pair, span, s in zip(lengths, pairs, spans, strides)
         )
         befores = tuple(before for before, _ in pairs)
-        if any(n + sum(pair) < span for n, pair, span in zip(lengths, pairs, spans)):
+        if not may_be_empty and any(n + sum(pair) < span for n, pair, span in zip(lengths, pairs, spans)):
             raise ValueError(
                 f"{op}: a window of {format_shape(spans)} does not fit an input of {format_shape(lengths)} "
                 f"with pad {pad if isinstance(pad, str) else [list(pair) for pair in pad]}"

@@ -7,7 +7,7 @@ from math import prod
 
 from varigrad.dtypes import promote
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, convert, convert_floating, normalize_shape, reshape_to
+from varigrad.ops.arguments import TensorLike, convert, normalize_shape, require_floating, reshape_to
 from varigrad.ops.conv_geometry import geometry
 from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, format_shape
@@ -81,7 +81,8 @@ def conv1d(
         x: Floating, `[batch, width, channels]`, or one sequence `[width, channels]`.
         filter: Floating, `[width, channels, filters]`.
         stride: How far the filter moves.
-        pad: `"same"`, `"valid"`, a number for both ends, or `[[0, 0], [before, after], [0, 0]]`.
+        pad: `"same"`, `"valid"`, a number for both ends, `[[0, 0], [before, after], [0, 0]]`, or as for an
+            image of height 1, `[[0, 0], [0, 0], [before, after], [0, 0]]`.
         data_format: `"NWC"`, the only one.
         dilation: How far apart the values under the filter are.
         dim_rounding_mode: As in `conv2d`.
@@ -99,6 +100,8 @@ def conv1d(
         raise ValueError(f"{op}: data_format must be NWC, got {data_format!r}")
     x, single = _with_batch(op, x, 1)
     _check_filter(op, 1, x, filter)
+    if isinstance(pad, (list, tuple)) and len(pad) == 4:
+        pad = pad[1:]  # as for the image of height 1
     placed = geometry(op, x.shape[1:2], filter.shape[:1], stride, pad, dilation, dim_rounding_mode)
     # The kernel has two spatial axes: the sequence is an image of height 1.
     image = reshape_to(x, (x.shape[0], 1, *x.shape[1:]))
@@ -193,7 +196,7 @@ def separable_conv2d(
     >>> mixed.tolist()
     [[[21.0]]]
     """
-    pointwise = convert_floating(pointwise_filter, "separable_conv2d", "pointwise_filter")
+    pointwise = require_floating(pointwise_filter, "separable_conv2d", "pointwise_filter")
     if pointwise.rank != 4 or pointwise.shape[:2] != (1, 1):
         raise ValueError(
             "separable_conv2d: pointwise_filter must be [1, 1, channels, filters], got shape "
@@ -327,7 +330,15 @@ def convolve(
     shape, window = x.storage.shape, filter.storage.shape
     _check_filter(op, axes, x, filter)
     placed = geometry(
-        op, shape[1:-1], window[:axes], strides, pad, dilations, dim_rounding_mode, channels_first=channels_first
+        op,
+        shape[1:-1],
+        window[:axes],
+        strides,
+        pad,
+        dilations,
+        dim_rounding_mode,
+        channels_first,
+        may_be_empty=axes == 3,
     )
     inputs, attrs = (x, filter), placed.attrs
     if activation is not None:
@@ -394,7 +405,7 @@ def _convolve_transposed(
 
 def _floating(op: str, x: TensorLike, filter: TensorLike) -> tuple[Tensor, Tensor]:
     """Input and filter as tensors of one floating dtype, the wider."""
-    x, filter = convert_floating(x, op, "x"), convert_floating(filter, op, "filter")
+    x, filter = require_floating(x, op, "x"), require_floating(filter, op, "filter")
     if x.storage.dtype is filter.storage.dtype:
         return x, filter
     dtype = promote(x.dtype, filter.dtype, op)

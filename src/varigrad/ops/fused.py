@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, convert, convert_floating, operands
+from varigrad.ops.arguments import TensorLike, convert, convert_floating, operands, reshape_to
 from varigrad.ops.convolution import Pad, Steps, convolve
 from varigrad.ops.elementwise import leaky_relu, prelu, relu6
 from varigrad.ops.matmul import check_product
@@ -100,7 +100,9 @@ def conv2d(
     op = "fused.conv2d"
     inside = activation if activation in _INSIDE else "linear"
     y = convolve(op, "FusedConv2D", 2, x, filter, strides, pad, data_format, dilations, dim_rounding_mode, bias, inside)
-    return y if inside == activation else _activate(op, y, activation, prelu_activation_weights, leakyrelu_alpha)
+    if inside == activation:
+        return y
+    return _activate(op, y, activation, prelu_activation_weights, leakyrelu_alpha, data_format == "NCHW")
 
 
 def depthwise_conv2d(
@@ -131,11 +133,18 @@ def depthwise_conv2d(
     y = convolve(
         op, "FusedDepthwiseConv2D", 2, x, filter, strides, pad, data_format, dilations, dim_rounding_mode, bias, inside
     )
-    return y if inside == activation else _activate(op, y, activation, prelu_activation_weights, leakyrelu_alpha)
+    if inside == activation:
+        return y
+    return _activate(op, y, activation, prelu_activation_weights, leakyrelu_alpha, data_format == "NCHW")
 
 
 def _activate(
-    op: str, y: Tensor, activation: str | None, prelu_weights: TensorLike | None, leakyrelu_alpha: float
+    op: str,
+    y: Tensor,
+    activation: str | None,
+    prelu_weights: TensorLike | None,
+    leakyrelu_alpha: float,
+    channels_first: bool = False,
 ) -> Tensor:
     """Applies an activation that the kernels do not have."""
     if activation is None:
@@ -147,16 +156,16 @@ def _activate(
     if activation == "prelu":
         if prelu_weights is None:
             raise ValueError(f"{op}: the activation 'prelu' needs prelu_activation_weights")
-        return prelu(y, prelu_weights)
+        weights = convert(prelu_weights, op, "prelu_activation_weights", y.dtype)
+        if channels_first and weights.rank == 1:
+            weights = reshape_to(weights, (weights.size, 1, 1))
+        return prelu(y, weights)
     raise ValueError(f"{op}: unknown activation {activation!r}; use one of {_NAMES}")
 
 
 def _check_mat_mul(inputs: tuple[Tensor, ...], transpose_a: bool, transpose_b: bool) -> None:
     """Explains why a fused product failed."""
     a, b, *bias = inputs
-    for name, x in (("a", a), ("b", b)):
-        if x.rank < 2:
-            raise ValueError(f"fused.mat_mul: {name} must have rank 2 or more, got shape {format_shape(x.shape)}")
     check_product("fused.mat_mul", a, b, transpose_a, transpose_b)
     if bias:
         product = unfused_mat_mul(a, b, transpose_a, transpose_b)

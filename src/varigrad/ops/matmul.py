@@ -17,13 +17,12 @@ __all__ = ["dot", "einsum", "mat_mul", "matmul", "outer_product"]
 def mat_mul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
     """The matrix product of `a` and `b`.
 
-    Mirrors `tf.matMul`; also `a @ b` on tensors, and `matmul`. As with NumPy's `@`, a vector is a row on the left
-    and a column on the right, and the axis it gains is dropped from the result.
+    Mirrors `tf.matMul`. `a @ b` and `matmul` take vectors too.
 
     Args:
-        a: Numeric, `[..., rows, inner]`; `[..., inner, rows]` with `transpose_a`; or a vector `[inner]`.
-        b: Numeric, `[..., inner, columns]`; `[..., columns, inner]` with `transpose_b`; or a vector `[inner]`. Batch
-            axes before the last two broadcast with those of `a`.
+        a: Numeric, `[..., rows, inner]`; `[..., inner, rows]` with `transpose_a`.
+        b: Numeric, `[..., inner, columns]`; `[..., columns, inner]` with `transpose_b`. Batch axes before the last two
+            broadcast with those of `a`.
         transpose_a: Whether to swap the last two axes of `a` first.
         transpose_b: Whether to swap the last two axes of `b` first.
 
@@ -31,7 +30,7 @@ def mat_mul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b
         `[..., rows, columns]`, of the wider of the two dtypes.
 
     Raises:
-        ValueError: The inner lengths differ, the batch axes do not broadcast, or an argument is a scalar.
+        ValueError: The inner lengths differ, the batch axes do not broadcast, or an argument has rank 0 or 1.
 
     >>> import varigrad as vg
     >>> vg.mat_mul([[1, 2], [3, 4]], [[1], [10]]).tolist()
@@ -41,7 +40,7 @@ def mat_mul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b
     """
     a, b = _numeric("mat_mul", a, b)
     if a.storage.ndim < 2 or b.storage.ndim < 2:
-        return _with_vector("mat_mul", a, b, transpose_a, transpose_b)
+        raise _rank_too_low("mat_mul", a, b)
     try:
         return run_kernel("BatchMatMul", (a, b), {"transpose_a": transpose_a, "transpose_b": transpose_b})
     except ValueError:
@@ -49,7 +48,19 @@ def mat_mul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b
         raise
 
 
-matmul = mat_mul
+def matmul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+    """`mat_mul`, with NumPy's rule for vectors; also `a @ b` on tensors.
+
+    A vector is a row on the left and a column on the right, and the axis that it gains is dropped from the result.
+
+    >>> import varigrad as vg
+    >>> vg.matmul([[1, 2], [3, 4]], [1, 10]).tolist()
+    [21.0, 43.0]
+    """
+    a, b = _numeric("matmul", a, b)
+    if a.storage.ndim < 2 or b.storage.ndim < 2:
+        return _with_vector("matmul", a, b, transpose_a, transpose_b)
+    return mat_mul(a, b, transpose_a, transpose_b)
 
 
 def dot(t1: TensorLike, t2: TensorLike) -> Tensor:
@@ -201,6 +212,13 @@ def _with_vector(op: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: 
     return reshape_to(product, shape)
 
 
+def _rank_too_low(op: str, a: Tensor, b: Tensor) -> ValueError:
+    hint = "; dot and a @ b take vectors" if op == "mat_mul" else ""
+    return ValueError(
+        f"{op}: a and b must have rank 2 or more{hint} (a: {format_shape(a.shape)}, b: {format_shape(b.shape)})"
+    )
+
+
 # For the fused step and gradient rules, not exported.
 
 
@@ -213,7 +231,9 @@ def flat_rows(x: Tensor) -> Tensor:
 
 
 def check_product(op: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> None:
-    """Explains why two tensors of rank 2 and more cannot be multiplied."""
+    """Explains why two tensors cannot be multiplied."""
+    if a.rank < 2 or b.rank < 2:
+        raise _rank_too_low(op, a, b)
     if _inner(a, transpose_a, -1) != _inner(b, transpose_b, -2):
         raise _inner_lengths_differ(op, a, b, transpose_a, transpose_b)
     if not _broadcast(a.shape[:-2], b.shape[:-2]):

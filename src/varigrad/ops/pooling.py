@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from varigrad.engine import run_kernel, run_kernel_multi
-from varigrad.ops.arguments import TensorLike, cast_to, convert, convert_floating, reshape_to
+from varigrad.ops.arguments import REAL, TensorLike, accept, require_floating, reshape_to
 from varigrad.ops.conv_geometry import geometry, per_axis
 from varigrad.tensor import Tensor, format_shape
 
@@ -62,7 +62,7 @@ def avg_pool(
     whole window all the same: a specification of TensorFlow.js holds that number fixed. Mirrors `tf.avgPool`.
 
     Args:
-        x: Numeric, `[batch, height, width, channels]`, or one image without the batch; integers become float32.
+        x: Floating, `[batch, height, width, channels]`, or one image without the batch.
         filter_size: As in `max_pool`.
         strides: As in `max_pool`.
         pad: As in `max_pool`.
@@ -114,7 +114,7 @@ def avg_pool3d(
 ) -> Tensor:
     """The mean of the values under a window that moves over volumes, as `avg_pool`. Mirrors `tf.avgPool3d`.
 
-    The arguments are those of `max_pool3d`; integers become float32.
+    The arguments are those of `max_pool3d`, with a floating x.
 
     >>> import varigrad as vg
     >>> vg.avg_pool3d(vg.tensor([1, 2, 3, 4, 5, 6, 7, 8]).reshape([2, 2, 2, 1]), 2, 1, "valid").tolist()
@@ -157,7 +157,6 @@ def pool(
         raise ValueError(f"pool: pooling_type must be 'max' or 'avg', got {pooling_type!r}")
     kernel = kernels[pooling_type]
     strides = 1 if strides is None else strides
-    dilations = 1 if dilations is None else dilations
     return _pool("pool", kernel, 2, input, window_shape, strides, pad, dilations, dim_rounding_mode)
 
 
@@ -191,7 +190,7 @@ def max_pool_with_argmax(
     [[[[1], [3]]]]
     """
     op = "max_pool_with_argmax"
-    x = _numeric(op, x)
+    x = accept(x, op, "x", REAL)
     if x.rank != 4:
         raise ValueError(f"{op}: x must be [batch, height, width, channels], got shape {format_shape(x.shape)}")
     attrs = _attrs(op, x, 2, filter_size, strides, pad, 1, None)
@@ -207,11 +206,11 @@ def _pool(
     filter_size: Steps,
     strides: Steps,
     pad: Pad,
-    dilations: Steps,
+    dilations: Steps | None,
     dim_rounding_mode: str | None,
 ) -> Tensor:
     average = kernel.startswith("Avg")
-    x = convert_floating(x, op, "x") if average else _numeric(op, x)
+    x = require_floating(x, op, "x") if average else accept(x, op, "x", REAL)
     single = x.storage.ndim == axes + 1
     if single:
         x = reshape_to(x, (1, *x.shape))
@@ -232,22 +231,13 @@ def _attrs(
     filter_size: Steps,
     strides: Steps,
     pad: Pad,
-    dilations: Steps,
+    dilations: Steps | None,
     dim_rounding_mode: str | None,
 ) -> dict[str, Any]:
     window = per_axis(op, "filter_size", filter_size, axes)
-    placed = geometry(op, x.storage.shape[1:-1], window, strides, pad, dilations, dim_rounding_mode)
+    lengths = x.storage.shape[1:-1]
+    placed = geometry(op, lengths, window, strides, pad, dilations, dim_rounding_mode, may_be_empty=axes == 3)
     return {"filter_size": window, **placed.attrs}
-
-
-def _numeric(op: str, x: TensorLike) -> Tensor:
-    x = convert(x, op, "x")
-    kind = x.storage.dtype.kind
-    if kind in "fi":
-        return x
-    if kind == "b":
-        return cast_to(x, "int32")
-    raise TypeError(f"{op}: x must hold real numbers, got {x.dtype}")
 
 
 def _check_format(op: str, data_format: str) -> None:

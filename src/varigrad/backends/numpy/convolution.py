@@ -32,7 +32,7 @@ def _columns(
     """The values under the window as matrices `[places, window * channels]`, some images at a time."""
     channels = x.shape[-1]
     width = prod(window) * channels
-    if width == channels and output == x.shape[1:-1]:
+    if width == channels and output == x.shape[1:-1] and max(strides) == 1:
         yield slice(None), x.reshape(-1, channels)
         return
     images = max(1, _CHUNK // max(1, prod(output) * width))

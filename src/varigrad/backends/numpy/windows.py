@@ -22,7 +22,7 @@ def output_lengths(lengths: Lengths, window: Lengths, strides: Lengths, dilation
     """How many places the window takes along each axis."""
     return tuple(
         [
-            (n + before + after - (w - 1) * d - 1) // s + 1
+            max(0, (n + before + after - (w - 1) * d - 1) // s + 1)
             for n, w, s, d, (before, after) in zip(lengths, window, strides, dilations, pads)
         ]
     )
