@@ -43,6 +43,11 @@ CASES = {
     "Multiply: complex": (in_complex(vg.mul), MATRIX, ROW),
     "MultiplyNoNan": (multiply_no_nan, MATRIX, ROW),
     "MultiplyNoNan: complex": (in_complex(multiply_no_nan), MATRIX, ROW),
+    "MultiplyNoNan: with a factor": (
+        lambda x, w: vg.run_kernel("MultiplyNoNan", (x, w), {"factor": 2.5}),
+        MATRIX,
+        ROW,
+    ),
     "Pow": (vg.pow, POSITIVE, ROW),
     "Pow: negative bases": (lambda x: x**3, MATRIX),
     "Pow: the square": (lambda x: x**2, MATRIX),

@@ -85,9 +85,9 @@ GRADIENTS: dict[str, Gradient] = {
         inputs,
     ),
     "MultiplyNoNan": Gradient(
-        lambda dy, x, weight: (
-            lambda: sum_to(used(weight, dy), x.shape),
-            lambda: sum_to(chain(x, dy), weight.shape),
+        lambda dy, x, weight, factor=1.0: (
+            lambda: sum_to(used(weight, dy, factor), x.shape),
+            lambda: sum_to(chain(x, dy, factor), weight.shape),
         ),
         inputs,
     ),

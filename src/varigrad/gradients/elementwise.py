@@ -80,6 +80,6 @@ GRADIENTS: dict[str, Gradient] = {
     "Sign": Gradient(lambda dy: no_slope(dy), nothing),
     "Softplus": Gradient(lambda dy, x: chain(sigmoid(x), dy), inputs),
     "Sqrt": Gradient(lambda dy, y: chain(scale(reciprocal(y), 0.5), dy), outputs),
-    "Square": Gradient(lambda dy, x: chain(scale(x, 2.0), dy), inputs),
+    "Square": Gradient(lambda dy, x: chain(x, dy, 2.0), inputs),
     "Step": Gradient(lambda dy, alpha: no_slope(dy), nothing),
 }

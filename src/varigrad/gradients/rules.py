@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from varigrad.autodiff import grads
@@ -28,22 +29,24 @@ def by_formula(formula: Callable[..., Tensor]) -> Rule:
     return rule
 
 
-def chain(derivative: Tensor, dy: Tensor) -> Tensor:
-    """The chain rule: derivative times `dy`, and 0 where `dy` is 0, even if the derivative is infinite or NaN there.
+def chain(derivative: Tensor, dy: Tensor, factor: float = 1.0) -> Tensor:
+    """The chain rule: factor times derivative times `dy`; 0 where `dy` is 0, even if the derivative has no value there.
 
     A gradient of complex numbers is that for the real parts plus i times that for the imaginary ones; with the
     conjugate this product is right for it.
     """
-    return run_kernel("MultiplyNoNan", (conj(derivative), dy))
+    if factor == 1.0:
+        return run_kernel("MultiplyNoNan", (conj(derivative), dy))
+    return run_kernel("MultiplyNoNan", (conj(derivative), dy), {"factor": factor})
 
 
-def used(dy: Tensor, ddy: Tensor) -> Tensor:
+def used(dy: Tensor, ddy: Tensor, factor: float = 1.0) -> Tensor:
     """The product of a gradient and the gradient of what was made of it, 0 where either is 0.
 
     The chain rule for a kernel that multiplies a gradient: a place that was not used gives nothing at second order
     either, whatever comes back from it.
     """
-    return keep_where(chain(dy, ddy), not_equal(dy, 0.0))
+    return keep_where(chain(dy, ddy, factor), not_equal(dy, 0.0))
 
 
 def no_slope(x: Tensor) -> Tensor:
@@ -56,7 +59,12 @@ def sum_to(dy: Tensor, shape: tuple[int, ...]) -> Tensor:
     given = dy.storage.shape
     if given == shape:
         return dy
-    added = len(given) - len(shape)
-    axes = tuple(axis for axis in range(len(given)) if axis < added or (shape[axis - added] == 1 != given[axis]))
-    summed = run_kernel("Sum", (dy,), {"axis": axes, "keep_dims": False})
+    summed = run_kernel("Sum", (dy,), {"axis": _broadcast_axes(shape, given), "keep_dims": False})
     return summed if summed.storage.shape == shape else run_kernel("Reshape", (summed,), {"shape": shape})
+
+
+@lru_cache(maxsize=1024)
+def _broadcast_axes(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes along which a tensor of shape `shape` was broadcast to one of shape `given`."""
+    added = len(given) - len(shape)
+    return tuple(axis for axis in range(len(given)) if axis < added or (shape[axis - added] == 1 != given[axis]))

@@ -13,8 +13,16 @@ __all__ = ["KERNELS", "keep_where"]
 _INTEGER_OF_SIZE = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 
 
+# Below this many elements the overhead of a call counts for more than the branch for each element.
+_SMALL = 256
+
+
 def keep_where(x: Array, mask: Array) -> Array:
     """x where the mask, which broadcasts to it, is True; 0 elsewhere, whatever x is there."""
+    if x.size < _SMALL:
+        output = np.zeros(x.shape, x.dtype)
+        np.copyto(output, x, where=mask)
+        return output
     # Taken as integers, 0 times anything is 0, where infinity times 0 is NaN; and it is far faster than np.where.
     integers = _INTEGER_OF_SIZE[x.dtype.itemsize]
     output = np.empty(x.shape, x.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from varigrad.backends.numpy.constants import constant
 from varigrad.backends.numpy.convolution import conv, depthwise_conv
 from varigrad.backends.numpy.elementwise import KERNELS as ELEMENTWISE
 from varigrad.backends.numpy.matmul import batch_mat_mul
@@ -14,11 +15,9 @@ from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]
 
-# As 0-d arrays, which ufuncs take up faster than scalars.
-_ZERO = {np.dtype(name): np.zeros((), name) for name in ("float16", "float32", "float64")}
 _ACTIVATE: dict[str, Callable[[Array], Array]] = {
     "elu": ELEMENTWISE["Elu"],
-    "relu": lambda y: np.maximum(y, _ZERO[y.dtype], out=y),
+    "relu": lambda y: np.maximum(y, constant(0, y.dtype), out=y),
     "sigmoid": ELEMENTWISE["Sigmoid"],
 }
 
