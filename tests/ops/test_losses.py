@@ -151,6 +151,15 @@ def test_the_loss_of_weights_that_are_all_zero_is_zero(reduction):
     assert gradient.tolist() == [0, 0]
 
 
+def test_weights_of_more_axes_than_the_losses_repeat_them():
+    # tf.losses.computeWeightedLoss([1, 2, 3], [[1, 0, 2], [0, 0, 4]], reduction)
+    weights = [[1, 0, 2], [0, 0, 4]]
+    assert vg.losses.compute_weighted_loss([1, 2, 3], weights, "none").tolist() == [[1, 0, 6], [0, 0, 12]]
+    found = [vg.losses.compute_weighted_loss([1, 2, 3], weights, r).item() for r in ("sum", "mean")]
+    np.testing.assert_allclose(found, [19, 19 / 7], rtol=1e-6)
+    assert vg.losses.compute_weighted_loss([1, 2, 3], weights).item() == pytest.approx(19 / 3)
+
+
 @pytest.mark.parametrize("member", vg.Reduction)
 def test_a_member_of_reduction_is_its_name(member):
     by_member = vg.losses.compute_weighted_loss([1, 2], [3, 0], member)

@@ -213,7 +213,7 @@ def softmax_cross_entropy(
     Args:
         onehot_labels: Probabilities, `[..., classes]`; one-hot rows, as a rule.
         logits: `[..., classes]`.
-        weights: Of a shape that broadcasts to that of the losses, `[...]`.
+        weights: Of a shape that broadcasts with that of the losses, `[...]`.
         label_smoothing: Draws the labels that much towards 1 / classes.
         reduction: See `vg.losses`.
 
@@ -263,10 +263,11 @@ def _reduce(op: str, losses: Tensor, weights: TensorLike | None, reduction: str)
 
 def _reduce_weighted(op: str, losses: Tensor, weights: Tensor, reduction: str) -> Tensor:
     try:
-        fits = np.broadcast_shapes(losses.shape, weights.shape) == losses.shape
+        shape = np.broadcast_shapes(losses.shape, weights.shape)
     except ValueError:
-        fits = False
-    if not fits:
+        shape = None
+    # [batch] losses and [batch, 1] weights would meet as [batch, batch], which nobody means.
+    if shape is None or shape not in (losses.shape, weights.shape):
         raise ValueError(
             f"{op}: weights do not broadcast to the losses "
             f"(losses: {format_shape(losses.shape)}, weights: {format_shape(weights.shape)})"
@@ -282,6 +283,6 @@ def _reduce_weighted(op: str, losses: Tensor, weights: Tensor, reduction: str) -
     else:
         zero = convert(0.0, op, "zero", weights.dtype)
         share = sum_of(cast_to(run_kernel("NotEqual", (weights, zero)), weights.dtype))
-    if weights.size and weights.size != losses.size:
-        share = scale(share, losses.size / weights.size)
+    if weights.size and weights.size != weighted.size:
+        share = scale(share, weighted.size / weights.size)
     return run_kernel("DivNoNan", (total, share))

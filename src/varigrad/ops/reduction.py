@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import NUMERIC, ORDERED, TensorLike, accept, normalize_axes, normalize_axis, reshape_to
+from varigrad.ops.arguments import (
+    NUMERIC,
+    ORDERED,
+    TensorLike,
+    accept,
+    convert,
+    normalize_axes,
+    normalize_axis,
+    reshape_to,
+)
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -35,6 +44,11 @@ class Moments(NamedTuple):
 
     mean: Tensor
     variance: Tensor
+
+
+def _bools(x: TensorLike, op: str) -> Tensor:
+    """The argument `x` as bools: values that are no tensor yet are true unless 0."""
+    return accept(x, op, "x", "b") if isinstance(x, Tensor) else convert(x, op, "x", "bool")
 
 
 def _reduce(kernel: str, op: str, x: Tensor, axis: Axes, keep_dims: bool) -> Tensor:
@@ -129,7 +143,7 @@ def all(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     """Whether all values along axes are true; True where there are none. Mirrors `tf.all`.
 
     Args:
-        x: Bool, any shape.
+        x: Bool, any shape; a list of numbers is true where they are not 0, but a tensor of numbers is an error.
         axis: The axes to look along, negative ones counted from the back; None means all.
         keep_dims: Keeps those axes, with length 1.
 
@@ -137,7 +151,7 @@ def all(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     >>> vg.all([[True, False], [True, True]], axis=1).tolist()
     [False, True]
     """
-    return _reduce("All", "all", accept(x, "all", "x", "b"), axis, keep_dims)
+    return _reduce("All", "all", _bools(x, "all"), axis, keep_dims)
 
 
 def any(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
@@ -147,7 +161,7 @@ def any(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     >>> vg.any([[True, False], [False, False]], axis=1).tolist()
     [True, False]
     """
-    return _reduce("Any", "any", accept(x, "any", "x", "b"), axis, keep_dims)
+    return _reduce("Any", "any", _bools(x, "any"), axis, keep_dims)
 
 
 def arg_max(x: TensorLike, axis: int = 0) -> Tensor:
