@@ -40,15 +40,20 @@ def _cube(x: Array) -> Array:
     return np.multiply(np.square(x), x)
 
 
+def _sqrt(x: Array) -> Array:
+    # + 0 makes a 0 of -0, whose powers are positive.
+    return np.sqrt(np.add(x, constant(0, x.dtype)))
+
+
 def _rsqrt(x: Array) -> Array:
-    return np.reciprocal(np.sqrt(x))
+    return np.reciprocal(_sqrt(x))
 
 
 # Functions many times faster than np.power; the operator of NumPy's own arrays takes most of them too.
 _POWERS: dict[Any, Any] = {
     -1.0: np.reciprocal,
     -0.5: _rsqrt,
-    0.5: np.sqrt,
+    0.5: _sqrt,
     1.0: np.positive,
     2.0: np.square,
     3.0: _cube,
