@@ -1,5 +1,5 @@
-// node predict.js FOLDER: loads the model in the folder, reads {"x": nested array} from standard input, and prints what
-// TensorFlow.js makes of it as JSON.
+// node predict.js FOLDER: loads the model in the folder, reads {"x": nested array, "train": boolean} from standard input,
+// and prints what TensorFlow.js makes of it as JSON: predictions, names, its own topology, losses of two training steps.
 'use strict';
 
 const tf = require('@tensorflow/tfjs');
@@ -8,7 +8,7 @@ const {fromFolder} = require('./files');
 async function main() {
   await tf.setBackend('cpu');
   const model = await tf.loadLayersModel(fromFolder(process.argv[2]));
-  const {x} = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+  const {x, train} = JSON.parse(require('fs').readFileSync(0, 'utf8'));
   const lines = [];
   model.summary(undefined, undefined, line => lines.push(line));
   const result = {
@@ -22,10 +22,11 @@ async function main() {
     config: model.toJSON(null, false),
     summary: lines,
   };
-  // It trains on there, too.
-  model.compile({optimizer: tf.train.sgd(0.1), loss: 'meanSquaredError'});
-  const y = tf.zerosLike(model.predict(tf.tensor(x)));
-  result.losses = [await model.trainOnBatch(tf.tensor(x), y), await model.trainOnBatch(tf.tensor(x), y)];
+  if (train) {
+    model.compile({optimizer: tf.train.sgd(0.01), loss: 'meanSquaredError'});
+    const y = tf.zerosLike(model.predict(tf.tensor(x)));
+    result.losses = [await model.trainOnBatch(tf.tensor(x), y), await model.trainOnBatch(tf.tensor(x), y)];
+  }
   process.stdout.write(JSON.stringify(result));
 }
 
