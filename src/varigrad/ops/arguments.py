@@ -214,7 +214,8 @@ def binary(kernel: str, op: str, a: TensorLike, b: TensorLike, kinds: str = NUME
         and a.storage.dtype.kind in kinds
     ):
         a, b = operands(op, a, b)
-        a, b = accept(a, op, "a", kinds), accept(b, op, "b", kinds)
+        if a.storage.dtype.kind not in kinds:
+            a, b = accept(a, op, "a", kinds), accept(b, op, "b", kinds)
     try:
         return run_kernel(kernel, (a, b))
     except ValueError:
