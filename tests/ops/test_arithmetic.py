@@ -279,3 +279,21 @@ def test_a_product_of_large_numbers_is_right_where_its_square_overflows():
 
 def test_scaling_keeps_the_dtype():
     assert scale(vg.tensor([1.5], dtype="float16"), 2.0).dtype == "float16"
+
+
+def test_operators_in_place_keep_a_variable_and_make_a_new_tensor():
+    w = vg.variable([7.0, -7.0])
+    same, before = w, w.clone()
+    w += 1
+    w -= 1
+    w *= 2
+    w /= 2
+    w %= 4
+    w **= 2
+    w //= 2
+    assert w is same
+    assert w.tolist() == [4, 0]
+    x = before
+    x //= 2
+    assert x is not before
+    assert before.tolist() == [7, -7]

@@ -300,6 +300,15 @@ class VariableMethods:
     def __itruediv__(self, other: TensorLike) -> Variable:
         return assignment.assign(cast("Variable", self), arithmetic.true_div(self, other))
 
+    def __ifloordiv__(self, other: TensorLike) -> Variable:
+        return assignment.assign(cast("Variable", self), arithmetic.floor_div(self, other))
+
+    def __imod__(self, other: TensorLike) -> Variable:
+        return assignment.assign(cast("Variable", self), arithmetic.mod(self, other))
+
+    def __ipow__(self, other: TensorLike) -> Variable:
+        return assignment.assign(cast("Variable", self), arithmetic.pow(self, other))
+
 
 def _with(first: TensorLike, others: TensorLike) -> list[TensorLike]:
     return [first, *others] if isinstance(others, (list, tuple)) else [first, others]
