@@ -144,18 +144,17 @@ def per_axis(op: str, argument: str, value: int | Sequence[int], axes: int) -> t
 
 
 def _explicit_pads(op: str, pad: Any, axes: int, channels_first: bool) -> Pads:
-    if isinstance(pad, (list, tuple)):
-        pairs: list[Any] = list(pad)  # pyright: ignore[reportUnknownArgumentType]
-        if len(pairs) == axes + 2:
-            pairs = pairs[2:] if channels_first else pairs[1:-1]
-    else:
-        pairs = [(pad, pad)] * axes
+    given: list[Any] = list(pad) if isinstance(pad, (list, tuple)) else [(pad, pad)] * axes  # pyright: ignore
     try:
-        checked = tuple([(operator.index(before), operator.index(after)) for before, after in pairs])
+        pairs = [(operator.index(before), operator.index(after)) for before, after in given]
     except (TypeError, ValueError):
-        checked = ()
-    if len(checked) != axes or min(map(min, checked)) < 0:
+        pairs = []
+    if len(pairs) == axes + 2:
+        pairs = pairs[2:] if channels_first else pairs[1:-1]
+    elif len(pairs) == 4 and axes == 1:
+        pairs = pairs[2:3]  # as for an image of height 1
+    if len(pairs) != axes or min(map(min, pairs)) < 0:
         raise ValueError(
             f"{op}: pad must be 'same', 'valid', a whole number, or [before, after] for each axis, got {pad!r}"
         )
-    return checked
+    return tuple(pairs)

@@ -100,8 +100,6 @@ def conv1d(
         raise ValueError(f"{op}: data_format must be NWC, got {data_format!r}")
     x, single = _with_batch(op, x, 1)
     _check_filter(op, 1, x, filter)
-    if isinstance(pad, (list, tuple)) and len(pad) == 4:
-        pad = pad[1:]  # as for the image of height 1
     placed = geometry(op, x.shape[1:2], filter.shape[:1], stride, pad, dilation, dim_rounding_mode)
     # The kernel has two spatial axes: the sequence is an image of height 1.
     image = reshape_to(x, (x.shape[0], 1, *x.shape[1:]))
