@@ -299,7 +299,7 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
         for observer in OBSERVERS.get():
             if isinstance(observer, Tape):
                 rule = _custom_rule(grad_func, [x.shape for x in inputs])
-                observer.record("CustomGradient", Gradient(rule, keep_saved), {}, inputs, (value,))
+                observer.ran("CustomGradient", inputs, {}, (value,), 0, Gradient(rule, keep_saved))
         return value
 
     return call

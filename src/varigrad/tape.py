@@ -132,37 +132,30 @@ class Tape(Observer):
         attrs: Mapping[str, Any],
         outputs: tuple[Tensor, ...],
         nanoseconds: int,
+        gradient: Gradient | None = None,
     ) -> None:
-        if inputs:
-            self.record(kernel, _gradients.get(kernel, _NO_GRADIENT), attrs, inputs, outputs)
-
-    def record(
-        self,
-        kernel: str,
-        gradient: Gradient,
-        attrs: Mapping[str, Any],
-        inputs: tuple[Tensor, ...],
-        outputs: tuple[Tensor, ...],
-    ) -> None:
-        """Adds a node, if any input is watched."""
+        """Adds a node, if any input is watched; with a gradient of its own if the kernel's does not count."""
         tracked = self._tracked
-        if self._watch_variables:
-            for t in inputs:
-                if t.__class__ is Variable and t.id not in tracked and t.trainable:  # pyright: ignore
-                    tracked.add(t.id)
-                    self.variables[t.id] = t  # pyright: ignore[reportArgumentType]
-        ids = [t.id for t in inputs]
+        ids: list[int] = []
+        for t in inputs:
+            ids.append(t.id)
+            if t.__class__ is Variable and self._watch_variables and t.id not in tracked and t.trainable:  # pyright: ignore
+                tracked.add(t.id)
+                self.variables[t.id] = t  # pyright: ignore[reportArgumentType]
         if tracked.isdisjoint(ids):
             return
-        differentiable = [t.id for t in outputs if t.storage.dtype.kind in "fc"]
-        if not differentiable:
-            self.broken_by[kernel] = None
-            return
-        tracked.update(differentiable)
-        rule, save = gradient
         first, several = outputs[0].id, None
         if len(outputs) > 1:
             several = [(t.id, t.storage.shape, t.storage.dtype) for t in outputs]
+        differentiable = False
+        for t in outputs:
+            if t.storage.dtype.kind in "fc":
+                tracked.add(t.id)
+                differentiable = True
+        if not differentiable:
+            self.broken_by[kernel] = None
+            return
+        rule, save = gradient or _gradients.get(kernel, _NO_GRADIENT)
         self._nodes.append((kernel, rule, save(inputs, outputs), attrs, ids, first, several))
 
     def updating(
