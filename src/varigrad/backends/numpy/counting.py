@@ -60,6 +60,12 @@ def _dense_bincount(x: Array, weights: Array, size: int, binary_output: bool) ->
     return counts.reshape((*x.shape[:-1], size))
 
 
+def _dense_bincount_grad(dy: Array, x: Array) -> Array:
+    """What was counted of each element of `x`: its value's place in dy, or 0 where it was left out."""
+    zeros = np.zeros((*dy.shape[:-1], 1), dy.dtype)
+    return np.take_along_axis(np.concatenate((dy, zeros), -1), np.minimum(x, dy.shape[-1]).astype(np.intp), -1)
+
+
 def _confusion_matrix(labels: Array, predictions: Array, num_classes: int) -> Array:
     known = (labels >= 0) & (labels < num_classes) & (predictions >= 0) & (predictions < num_classes)
     places = labels[known].astype(np.intp) * num_classes + predictions[known]
@@ -71,6 +77,7 @@ KERNELS: dict[str, Any] = {
     "Bincount": _bincount,
     "ConfusionMatrix": _confusion_matrix,
     "DenseBincount": _dense_bincount,
+    "DenseBincountGrad": _dense_bincount_grad,
     "InTopK": _in_top_k,
     "TopK": _top_k,
     "TopKGrad": _top_k_grad,
