@@ -122,7 +122,7 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
     if target.kind in "iu" and array.dtype.kind in "iuf":
         _check_range(array, target, op, argument)
     if target.kind == "O":
-        array = _decode_strings(array, op, argument)
+        array = _decode_strings(array, op, argument) if array.size else array.astype(object)
     elif array.dtype.kind in "OUS":
         raise TypeError(f"{op}: {argument} holds strings, which cannot become {dtype_name(target)}")
     with np.errstate(all="ignore"):
@@ -148,7 +148,11 @@ def as_numpy(value: Any, op: str, argument: str) -> Array:
 
 
 def _is_python_data(value: Any) -> bool:
-    return isinstance(value, (list, tuple, range, int, float))
+    """Whether the numbers are written out in Python; a list whose first row is an array has the array's kind."""
+    row: Any = value
+    while isinstance(row, (list, tuple)) and row:
+        row = cast("list[Any]", row)[0]
+    return isinstance(value, (list, tuple, range, int, float)) and not isinstance(row, np.ndarray)
 
 
 def _plain_objects(array: Array, op: str, argument: str) -> Array:

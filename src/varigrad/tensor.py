@@ -354,7 +354,8 @@ class TensorBuffer:
 
     def get(self, *location: int) -> Any:
         """The value at the index given, one integer an axis (none for the first element)."""
-        return self.values[self.loc_to_index(location or (0,) * self.rank)].item()
+        value = self.values[self.loc_to_index(location or (0,) * self.rank)]
+        return value if self.dtype == "string" else value.item()
 
     def loc_to_index(self, location: Sequence[int]) -> int:
         """The flat index of a location."""

@@ -48,12 +48,14 @@ def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = 
     Args:
         values: A number, bool or string, nested lists of them, a NumPy array, a pandas object, anything that speaks
             DLPack, or a tensor. Gradients flow through tensors, also in lists.
-        shape: The shape to give the values; by default the nesting's own.
+        shape: The shape to give the values; by default the nesting's own. Nested lists must have this shape already,
+            but that their innermost rows may hold several axes; an array is reshaped.
         dtype: The dtype name. By default Python numbers, whole ones too, and floating-point arrays become float32,
             integer arrays int32, bools bool, text string.
 
     Raises:
-        ValueError: Ragged nesting; values that don't fill the shape; an integer that doesn't fit the dtype.
+        ValueError: Ragged nesting; values that don't fill the shape, or are nested in another one; an integer that
+            doesn't fit the dtype.
 
     >>> import varigrad as vg
     >>> vg.tensor([[1, 2], [3, 4]])
@@ -65,11 +67,23 @@ def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = 
         return _from_tensors(values, shape, dtype)
     array = to_array(values, dtype, "tensor")
     if shape is not None:
-        try:
-            array = array.reshape(tuple(shape))
-        except ValueError:
-            raise ValueError(f"tensor: {array.size} values do not fill shape {format_shape(list(shape))}") from None
+        target = normalize_shape("tensor", shape)
+        if math.prod(target) != array.size:
+            raise ValueError(f"tensor: {array.size} values do not fill shape {format_shape(target)}")
+        if isinstance(values, (list, tuple)) and not _nests_as(array.shape, target):
+            raise ValueError(
+                f"tensor: the values are nested as {format_shape(array.shape)}, which is not shape "
+                f"{format_shape(target)}; give them flat, or reshape the tensor"
+            )
+        array = array.reshape(target)
     return make_tensor(array)
+
+
+def _nests_as(nesting: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether nested lists fit a shape of as many values: axis by axis, but for the innermost rows, which may hold all
+    that is left of it."""
+    outer = len(nesting) - 1
+    return nesting[:outer] == shape[:outer]
 
 
 def _from_tensors(values: Any, shape: Sequence[int] | None, dtype: str | None) -> Tensor:
