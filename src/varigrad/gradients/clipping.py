@@ -18,8 +18,10 @@ def _of_norm(dy: Tensor, *saved: Tensor) -> tuple[Tensor, ...]:
     return tuple([mul(g, convert(share, "GlobalNorm", "dy", g.dtype)) for g in gradients])
 
 
-def _of_scaling(dys: tuple[Tensor, ...], *saved: Tensor) -> tuple[Tensor, ...]:
+def _of_scaling(dys: Tensor | tuple[Tensor, ...], *saved: Tensor) -> tuple[Tensor, ...]:
     *gradients, norm, limit = saved
+    if isinstance(dys, Tensor):  # of a single gradient
+        dys = (dys,)
     factor = _factor(norm, limit)
     products = [
         convert(sum_of(mul(dy, g)), "ScaleToNorm", "dy", norm.dtype) for dy, g in zip(dys, gradients, strict=True)

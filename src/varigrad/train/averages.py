@@ -136,7 +136,7 @@ class ExponentialMovingAverage:
             return average.storage.copy()
         if not self.updates:
             return variable.numpy()
-        return np.divide(average.storage, average.storage.dtype.type(1 - self._start_weight))
+        return np.asarray(average.storage / average.storage.dtype.type(1 - self._start_weight))
 
 
 exponential_moving_average = ExponentialMovingAverage

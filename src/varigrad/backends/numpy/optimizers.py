@@ -239,11 +239,6 @@ def _moving_average(targets: list[Array], inputs: list[Array], state: list[Array
         np.add(average, change * take.astype(change.dtype), average)
 
 
-def _clear_state(targets: list[Array], inputs: list[Array], state: list[Array]) -> None:
-    for array in state:
-        array.fill(0)
-
-
 KERNELS: dict[str, Any] = {}  # optimizers only write
 
 UPDATES: dict[str, Any] = {
@@ -258,5 +253,4 @@ UPDATES: dict[str, Any] = {
     "ApplyCenteredRMSProp": fused(_centered_rmsprop),
     "AccumulateGradients": _accumulate_gradients,
     "MovingAverage": _moving_average,
-    "ClearState": _clear_state,
 }
