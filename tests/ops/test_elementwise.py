@@ -186,6 +186,10 @@ def test_clipping_integers_by_fractions_stays_within_the_limits():
     assert vg.clip_by_value(x, -math.inf, 2.5).tolist() == [-5, -1, 1, 2, 2]
 
 
+def test_clipping_by_numpy_numbers_keeps_the_dtype():
+    assert vg.clip_by_value(vg.tensor([-5, 9], dtype="int32"), np.float32(-1), np.int64(2)).dtype == "int32"
+
+
 def test_clipping_by_tensors_broadcasts():
     x = vg.tensor([[-3.0, 3.0], [0.5, 5.0]])
     assert vg.clip_by_value(x, [[-1.0], [1.0]], [2.0, 4.0]).tolist() == [[-1, 3], [1, 4]]

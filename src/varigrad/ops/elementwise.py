@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import NUMERIC, REAL, TensorLike, accept, binary, unary
 from varigrad.ops.arithmetic import add, maximum, minimum, mul, multiply_no_nan, scale
@@ -246,7 +248,7 @@ def clip_by_value(x: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float))
+    return isinstance(value, (int, float, np.number))
 
 
 def is_nan(x: TensorLike) -> Tensor:
