@@ -305,3 +305,9 @@ def test_profile_reports_kernels_and_memory():
 def test_profile_sees_gradients_too():
     info = vg.profile(lambda: vg.grad(lambda x: x * x)(vg.scalar(2.0)))
     assert "MultiplyNoNan" in info.kernel_names
+
+
+def test_tidy_takes_a_name_that_is_a_string():
+    assert vg.tidy("name", lambda: 5) == 5
+    with pytest.raises(TypeError, match="name must be a string"):
+        vg.tidy(4, lambda: 5)

@@ -110,7 +110,7 @@ def tidy(name: Any = None, f: Any = None, /) -> Any:
     `await`. Mirrors `tf.tidy`.
 
     Raises:
-        TypeError: `f` is a coroutine function; use the `with` form inside it instead.
+        TypeError: `f` is a coroutine function (use the `with` form inside it instead), or the name is no string.
 
     >>> import varigrad as vg
     >>> x = vg.tensor([1, 2, 3])
@@ -125,6 +125,8 @@ def tidy(name: Any = None, f: Any = None, /) -> Any:
         return _scope()
     if f is None:
         name, f = None, name
+    elif not isinstance(name, str):
+        raise TypeError(f"tidy: the name must be a string, got {type(name).__name__}")
     if not callable(f):
         raise TypeError(f"tidy: needs a function of no arguments, got {type(f).__name__}")
     if inspect.iscoroutinefunction(f):
