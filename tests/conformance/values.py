@@ -126,8 +126,9 @@ class Codec:
         if isinstance(value, vg.Tensor):
             return self._tensor(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            items = [[to_camel(name), self.encode(getattr(value, name))] for name in value._fields]
-            return {"$": "tuple", "items": items}
+            properties = [name for name, member in vars(type(value)).items() if isinstance(member, property)]
+            names = [*value._fields, *properties]
+            return {"$": "tuple", "items": [[to_camel(name), self.encode(getattr(value, name))] for name in names]}
         if isinstance(value, Mapping):
             return self._object(value)
         if isinstance(value, (list, tuple)):
