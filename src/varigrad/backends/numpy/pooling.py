@@ -58,12 +58,15 @@ def _max_pool_grad(
     dy: Array, x: Array, y: Array, filter_size: Lengths, strides: Lengths, dilations: Lengths, pads: Pads
 ) -> Array:
     dx = np.zeros(padded_shape(x.shape, pads), dy.dtype)
+    # Taken as integers, 0 times anything is 0, where infinity times 0 is NaN.
+    integers = np.dtype(f"i{dy.itemsize}")
+    dx_bits, dy_bits = dx.view(integers), dy.view(integers)
     apart = all(s >= (w - 1) * d + 1 for w, s, d in zip(filter_size, strides, dilations))
     for under, won in _winners(x, y, filter_size, strides, dilations, pads):
         if apart:
-            np.multiply(dy, won, out=dx[under])
+            np.multiply(dy_bits, won, out=dx_bits[under])
         else:
-            dx[under] += dy * won
+            dx[under] += np.multiply(dy_bits, won).view(dy.dtype)
     return dx if dx.shape == x.shape else dx[interior(x.shape, pads)].copy()
 
 
