@@ -90,18 +90,19 @@ def _gather(x: Array, indices: Array, axis: int, batch_dims: int) -> Array:
 
 
 def _gather_put(dy: Array, indices: Array, shape: tuple[int, ...], axis: int, batch_dims: int) -> Array:
-    if not axis and not batch_dims:
-        return add_rows(dy.reshape(indices.size, -1), indices.reshape(-1), shape[0]).reshape(shape)
-    # Axes to the front: the batch, then the indices, then the rest.
+    """Zeros in a shape, with what `_gather` would take added where it would take it from."""
+    # Axes in the order: the batch, those of the indices, those before `axis`, those after it.
     between = axis - batch_dims
-    moved = np.moveaxis(dy, range(batch_dims, axis), range(indices.ndim, indices.ndim + between))
-    batch = math.prod(shape[:batch_dims])
-    length = shape[axis]
-    rows = indices.reshape(batch, -1) + np.arange(0, batch * length, max(length, 1), dtype=np.int64)[:batch, None]
-    added = add_rows(moved.reshape(indices.size, -1), rows.reshape(-1), batch * length)
+    if between:
+        dy = np.moveaxis(dy, range(batch_dims, axis), range(indices.ndim, indices.ndim + between))
+    batch, length = math.prod(shape[:batch_dims]), shape[axis]
     rest = shape[batch_dims:axis] + shape[axis + 1 :]
+    rows = indices.reshape(-1)
+    if batch_dims:
+        rows = rows + np.repeat(np.arange(batch, dtype=np.int64) * length, math.prod(indices.shape[batch_dims:]))
+    added = add_rows(dy.reshape(indices.size, math.prod(rest)), rows, batch * length)
     added = added.reshape(*shape[:batch_dims], length, *rest)
-    return np.ascontiguousarray(np.moveaxis(added, batch_dims, axis))
+    return np.ascontiguousarray(np.moveaxis(added, batch_dims, axis)) if between else added
 
 
 def add_rows(rows: Array, targets: Array, count: int) -> Array:

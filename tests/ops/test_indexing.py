@@ -1,0 +1,409 @@
+"""Taking parts of tensors: NumPy is the reference for `x[...]`, TensorFlow.js for the named ops."""
+
+import asyncio
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import varigrad as vg
+
+OFTEN = settings(deadline=None, max_examples=50, derandomize=True)
+X = np.arange(120, dtype=np.float32).reshape(2, 3, 4, 5)
+
+
+def same(result, expected):
+    expected = np.asarray(expected)
+    assert result.shape == expected.shape
+    np.testing.assert_array_equal(result.numpy(), expected)
+
+
+# `x[...]`
+
+KEYS = [
+    0,
+    -1,
+    (1, 2),
+    np.int64(1),
+    (1, 2, 3, 4),
+    slice(None),
+    slice(None, None, -1),
+    (slice(0, 2), slice(3, 0, -2)),
+    (slice(-2, None), ..., slice(None, -1)),
+    slice(5, 2),
+    ...,
+    (..., 0),
+    (0, ...),
+    None,
+    (0, None, ..., 1),
+    (),
+    [0, 1, 1],
+    [],
+    [-1],
+    ((0, 1),),
+    np.array([[0, 1], [1, 0]]),
+    np.array([1, 0], np.uint8),
+    (slice(None), [0, 2]),
+    (slice(None), [0, 2], slice(None), [1, 1]),
+    (slice(None), [0, 1], [[0], [1]]),
+    (0, [0, 2]),
+    ([0, 1], slice(None), 0),
+    (0, slice(None), [0, 1]),
+    (0, slice(None), [0, 1], 1),
+    (slice(None), 1, slice(None), [0, 1]),
+    (1, ..., [0, 2]),
+    (..., [0, 1], [1, 2]),
+    (slice(None), [0, -1], 2, ...),
+    (None, [0, 1]),
+    ([0], None, [1]),
+    (slice(None), [0, 1], ..., [1, 2], slice(None)),
+    (slice(None), [0, 1], ..., [1, 2]),
+    [True, False],
+    X > 50,
+    (slice(None), np.array([True, False, True])),
+    (np.array([[True, False, True], [False, True, True]]), slice(None), 0),
+    (np.array([True, True]), [0, 2]),
+    np.zeros((2, 3), bool),
+    True,
+    False,
+    (0, True),
+    (slice(None), True, [0, 1]),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_key_takes_what_it_takes_from_a_numpy_array(key):
+    same(vg.tensor(X)[key], X[key])
+
+
+@st.composite
+def arrays_and_keys(draw):
+    shape = draw(st.lists(st.integers(0, 4), max_size=4))
+    array = np.arange(math.prod(shape), dtype=np.int32).reshape(shape)
+    # Shapes that broadcast together, for all the arrays in the key.
+    full = draw(st.lists(st.integers(0, 3), max_size=2))
+    key = []
+    ellipsis_at = draw(st.integers(-1, len(shape)))
+    axis = 0
+    while axis < len(shape) and draw(st.integers(0, 6)):
+        n = shape[axis]
+        if axis == ellipsis_at:
+            key.append(...)
+        kind = draw(st.sampled_from(["slice", "slice", "int", "array", "mask", "new"]))
+        if kind == "new":
+            key.append(None)
+            continue
+        if kind == "mask":
+            depth = draw(st.integers(1, min(2, len(shape) - axis)))
+            count = math.prod(shape[axis : axis + depth])
+            bits = draw(st.lists(st.booleans(), min_size=count, max_size=count))
+            # A mask with as many places as the other arrays, or one, broadcasts; others are errors on both sides.
+            key.append(np.array(bits, bool).reshape(shape[axis : axis + depth]))
+            axis += depth
+            continue
+        if kind == "int" and n:
+            key.append(draw(st.integers(-n, n - 1)))
+        elif kind == "array" and n:
+            own = [draw(st.sampled_from([1, length])) for length in full[draw(st.integers(0, len(full))) :]]
+            flat = draw(st.lists(st.integers(-n, n - 1), min_size=math.prod(own), max_size=math.prod(own)))
+            key.append(np.array(flat, np.int64).reshape(own))
+        else:
+            ends = st.none() | st.integers(-n - 2, n + 2)
+            step = draw(st.sampled_from([None, 1, 2, 3, -1, -2]))
+            key.append(slice(draw(ends), draw(ends), step))
+        axis += 1
+    return array, tuple(key)
+
+
+@OFTEN
+@given(arrays_and_keys())
+def test_any_key_takes_what_it_takes_from_a_numpy_array(case):
+    array, key = case
+    x = vg.tensor(array)
+    try:
+        expected = array[key]
+    except IndexError:
+        with pytest.raises((IndexError, ValueError)):
+            x[key]
+        return
+    same(x[key], expected)
+
+
+@OFTEN
+@given(arrays_and_keys())
+def test_the_gradient_of_any_key_puts_back_what_it_took(case):
+    array, key = case
+    try:
+        taken = array[key]
+    except IndexError:
+        return
+    expected = np.zeros(array.shape)
+    np.add.at(expected, key, np.arange(1, taken.size + 1).reshape(taken.shape))
+    dy = np.arange(1, taken.size + 1, dtype=np.float64).reshape(taken.shape)
+    gradient = vg.grad(lambda x: x[key])(vg.tensor(array, dtype="float64"), vg.tensor(dy, dtype="float64"))
+    np.testing.assert_array_equal(gradient.numpy(), expected)
+
+
+def test_tensors_of_integers_and_bools_are_keys_too():
+    x = vg.tensor(X)
+    same(x[vg.tensor([1, 0], dtype="int32")], X[[1, 0]])
+    same(x[:, vg.tensor(-1, dtype="int32")], X[:, -1])
+    same(x[x > 30], X[X > 30])
+    same(x[vg.tensor([1, 0, -1], dtype="int64")], X[[1, 0, -1]])
+
+
+def test_strings_can_be_indexed():
+    x = vg.tensor([["a", "b"], ["c", "d"]])
+    assert x[::-1, [1, 0]].tolist() == [["d", "c"], ["b", "a"]]
+
+
+def test_one_row_takes_one_kernel():
+    x = vg.tensor(X)
+    assert [k.name for k in vg.profile(lambda: x[1]).kernels] == ["StridedSlice"]
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "message"),
+    [
+        (2, IndexError, r"index 2 is outside axis 0, which is 2 long \(x: \[2, 3, 4, 5\]\)"),
+        ((0, -4), IndexError, "index -4 is outside axis 1, which is 3 long"),
+        ([[0, 7]], IndexError, r"index 7, at \[0, 1\] of the indices, is outside axis 0, which is 2 long"),
+        ((slice(None), [0, -4]), IndexError, "index -4, at .1. of the indices, is outside axis 1, which is 3 long"),
+        ((0, 0, 0, 0, 0), IndexError, "5 indices for a tensor of 4 axes"),
+        ((..., ...), ValueError, "only one ellipsis"),
+        (slice(0, 2, 0), ValueError, "step 0"),
+        (([0, 1], [0, 1, 2]), ValueError, "cannot be broadcast together"),
+        (np.array([True] * 3), ValueError, r"a mask of shape \[3\] does not fit"),
+        ([0.5], TypeError, "float64"),
+        (1.0, TypeError, "float64"),
+        ("name", TypeError, "has no field 'name'"),
+        (slice(0.5, 2), TypeError, "slices take integers"),
+    ],
+)
+def test_a_key_that_does_not_fit_is_explained(key, error, message):
+    with pytest.raises(error, match=message):
+        vg.tensor(X)[key]
+
+
+def test_an_index_out_of_range_is_an_error_of_varigrad_and_an_index_error():
+    with pytest.raises(vg.OutOfRangeError):
+        vg.tensor([1.0])[1]
+    with pytest.raises(IndexError):
+        vg.tensor([1.0])[1]
+
+
+def test_float_tensors_are_refused_as_indices_with_the_way_out():
+    with pytest.raises(TypeError, match=r"float32 tensor; cast it with .cast\('int32'\)"):
+        vg.tensor(X)[vg.tensor([0, 1])]
+
+
+# slice and strided_slice
+
+
+@pytest.mark.parametrize(
+    ("begin", "size", "expected"),
+    [
+        (1, 1, X[1:2]),
+        (1, None, X[1:]),
+        ([0, 1], [2, -1], X[:, 1:]),
+        ([1, 0, 2], 1, X[1:2, :, 2:]),
+        ([2], [0], X[2:2]),
+        ([0, 1, 2, 3], [1, 2, 2, 1], X[0:1, 1:3, 2:4, 3:4]),
+    ],
+)
+def test_slice_takes_a_block(begin, size, expected):
+    same(vg.slice(X, begin, size), expected)
+
+
+def test_slices_of_a_rank_take_that_rank_only():
+    same(vg.slice1d(X[0, 0, 0], 1, 2), X[0, 0, 0, 1:3])
+    same(vg.slice2d(X[0, 0], [1, 1], [2, 2]), X[0, 0, 1:3, 1:3])
+    same(vg.slice3d(X[0], [1, 1, 0], [1, 2, 5]), X[0, 1:2, 1:3])
+    same(vg.slice4d(X, [1, 1, 0, 0], [1, 2, 2, 5]), X[1:2, 1:3, :2])
+    with pytest.raises(ValueError, match="slice2d: x must have rank 2"):
+        vg.slice2d(X, [0, 0], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("begin", "size", "message"),
+    [
+        ([0, 1], [2, 3], r"begin 1 and size 3 on axis 1 reach outside x, which is 3 long there"),
+        (-1, 1, "begin -1"),
+        (0, -2, "size -2"),
+        (3, None, "begin 3"),
+        ([0] * 5, None, "begin has 5 numbers but x has 4 axes"),
+    ],
+)
+def test_a_block_outside_is_explained(begin, size, message):
+    with pytest.raises(ValueError, match=message):
+        vg.slice(X, begin, size)
+
+
+def test_a_scalar_cannot_be_sliced():
+    with pytest.raises(ValueError, match="scalar"):
+        vg.slice(1.0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "masks", "expected"),
+    [
+        (([0, 1, 0, 0], [2, 3, 4, 5], [1, 1, 2, 3]), {}, X[0:2, 1:3, 0:4:2, 0:5:3]),
+        (([1], [0], [-1]), {}, X[1:0:-1]),
+        (([-1, 2], [-3, 0], [-1, -1]), {}, X[-1:-3:-1, 2:0:-1]),
+        (([9], [9]), {"begin_mask": 1, "end_mask": 1}, X),
+        (([0, 0, 1], [0, 0, 3]), {"ellipsis_mask": 2, "shrink_axis_mask": 1}, X[0, ..., 1:3]),
+        (([0, 1], [0, 2]), {"new_axis_mask": 1}, X[None, 1:2]),
+        (([-1, -2], [0, 0]), {"shrink_axis_mask": 3}, X[-1, -2]),
+        (([0], [100]), {}, X),
+    ],
+)
+def test_strided_slice_is_an_index_in_lists_and_masks(arguments, masks, expected):
+    same(vg.strided_slice(X, *arguments, **masks), expected)
+
+
+def test_strided_slice_wants_lists_of_one_length():
+    with pytest.raises(ValueError, match="of one length, got 1, 2 and 1"):
+        vg.strided_slice(X, [0], [1, 2], [1])
+
+
+# gather
+
+
+@OFTEN
+@given(st.data())
+def test_gather_takes_along_an_axis_as_numpy_take(data):
+    shape = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    outer = data.draw(st.lists(st.integers(0, 3), max_size=2))
+    flat = data.draw(st.lists(st.integers(0, shape[axis] - 1), min_size=math.prod(outer), max_size=math.prod(outer)))
+    x = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+    indices = np.array(flat, np.int32).reshape(outer)
+    same(vg.gather(x, indices, axis), np.take(x, indices, axis))
+
+
+@OFTEN
+@given(st.data())
+def test_gather_in_batches_takes_in_each_batch(data):
+    batch = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=2))
+    between = data.draw(st.lists(st.integers(1, 3), max_size=1))
+    length = data.draw(st.integers(1, 4))
+    after = data.draw(st.lists(st.integers(1, 3), max_size=1))
+    own = data.draw(st.lists(st.integers(0, 3), max_size=2))
+    shape = batch + between + [length] + after
+    x = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+    indices = np.random.default_rng(data.draw(st.integers(0, 99))).integers(0, length, batch + own)
+    axis = len(batch) + len(between)
+    expected = np.empty((*batch, *between, *own, *after), np.float32)
+    for at in np.ndindex(*batch):
+        expected[at] = np.take(x[at], indices[at], len(between))
+    same(vg.gather(x, indices, axis, len(batch)), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        # As TensorFlow.js, which refuses indices from the back too.
+        (lambda: vg.gather([1, 2, 3], [-1]), IndexError, "gather: index -1, at .0. of the indices, is outside axis 0"),
+        (lambda: vg.gather([1, 2, 3], [[0, 3]]), IndexError, r"index 3, at \[0, 1\]"),
+        (lambda: vg.gather([1, 2, 3], [0.5]), TypeError, "indices must hold integers"),
+        (lambda: vg.gather(1, [0]), ValueError, "scalar"),
+        (lambda: vg.gather(X, [0], 4), ValueError, "axis 4 is out of range"),
+        (lambda: vg.gather(X, [[0], [0]], 0, 1), ValueError, "batch_dims 1 must not exceed axis 0"),
+        (lambda: vg.gather(X, [[0], [0], [0]], 1, 1), ValueError, "the first 1 axes of x and indices differ"),
+    ],
+)
+def test_gather_explains_what_does_not_fit(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4])
+def test_gather_nd_takes_what_index_tuples_name(depth):
+    indices = np.random.default_rng(depth).integers(0, 2, (5, 3, depth))
+    expected = X[tuple(np.moveaxis(indices, -1, 0))] if depth else np.broadcast_to(X, (5, 3, *X.shape))
+    same(vg.gather_nd(X, indices), expected)
+
+
+def test_gather_nd_explains_what_does_not_fit():
+    with pytest.raises(IndexError, match=r"gather_nd: index 3, at \[1\] of the indices, is outside axis 1, which is 3"):
+        vg.gather_nd(X, [[0, 0], [1, 3]])
+    with pytest.raises(ValueError, match="index tuples are 5 long but x has 4 axes"):
+        vg.gather_nd(X, [[0] * 5])
+    with pytest.raises(ValueError, match="index tuples"):
+        vg.gather_nd(X, 0)
+
+
+# scatter
+
+
+@OFTEN
+@given(st.data())
+def test_scatter_nd_adds_what_falls_on_one_place(data):
+    shape = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    depth = data.draw(st.integers(1, len(shape)))
+    outer = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=2))
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    indices = random.integers(0, shape[:depth], (*outer, depth))
+    updates = random.integers(-5, 5, (*outer, *shape[depth:])).astype(np.float32)
+    expected = np.zeros(shape, np.float32)
+    np.add.at(expected, tuple(np.moveaxis(indices, -1, 0)), updates)
+    same(vg.scatter_nd(indices, updates, shape), expected)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("count", [10, 10_000])
+def test_scatter_nd_keeps_the_dtype_and_adds_exactly(dtype, count):
+    indices = np.arange(count)[:, None] % 3
+    result = vg.scatter_nd(indices, vg.ones([count], dtype), [3])
+    assert result.dtype == dtype
+    # float16 counts up to 2048 only
+    expected = np.minimum(np.bincount(indices[:, 0]), 2048 if dtype == "float16" else count)
+    np.testing.assert_array_equal(result.numpy(), expected)
+
+
+def test_tensor_scatter_update_replaces_and_the_last_update_stays():
+    # tf.tensorScatterUpdate([1, 2, 3], [[1], [1]], [5, 6]) is [1, 6, 3]
+    assert vg.tensor_scatter_update([1, 2, 3], [[1], [1]], [5, 6]).tolist() == [1, 6, 3]
+    expected = X.copy()
+    expected[[1, 0], [2, 0]] = 7
+    same(vg.tensor_scatter_update(X, [[1, 2], [0, 0]], np.full((2, 4, 5), 7.0)), expected)
+
+
+def test_only_the_update_that_stays_gets_a_gradient():
+    gradient = vg.grad(lambda u: vg.tensor_scatter_update([1, 2, 3], [[1], [1]], u) * [1, 10, 100])(
+        vg.tensor([5.0, 6.0])
+    )
+    assert gradient.tolist() == [0, 10]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: vg.scatter_nd([[3]], [1.0], [3]), IndexError, "scatter_nd: index 3"),
+        (lambda: vg.scatter_nd([[0]], [1.0, 2.0], [3]), ValueError, r"updates must have shape \[1\], got \[2\]"),
+        (lambda: vg.scatter_nd([[0.5]], [1.0], [3]), TypeError, "indices must hold integers"),
+        (lambda: vg.tensor_scatter_update([1, 2], [[0]], vg.tensor([1], dtype="int32")), TypeError, "cast one of them"),
+        (lambda: vg.tensor_scatter_update([1, 2], [[2]], [1]), IndexError, "tensor_scatter_update: index 2"),
+    ],
+)
+def test_scatter_explains_what_does_not_fit(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# boolean_mask
+
+
+def test_boolean_mask_takes_the_true_places():
+    mask = np.array([[True, False, True], [False, False, True]])
+    same(vg.boolean_mask(X, mask), X[mask])
+    same(vg.boolean_mask(X, [True, False, False, True], 2), X[:, :, [0, 3]])
+    same(asyncio.run(vg.boolean_mask_async([[1, 2], [3, 4]], [True, False], 1)), [[1], [3]])
+
+
+@pytest.mark.parametrize("mask", [True, [True, False, True]])
+def test_a_mask_of_another_shape_is_explained(mask):
+    with pytest.raises(ValueError, match="boolean_mask: the mask must have the shape that x has from axis 0 on"):
+        vg.boolean_mask(X, mask)
