@@ -15,6 +15,13 @@ WEIGHTS = RANDOM.uniform(0.5, 2, size=(3, 4))
 ROWS = RANDOM.uniform(0.5, 2, size=3)
 losses = vg.losses
 
+
+def softmax_cross_entropy_grad(dy, labels, logits):
+    with vg.observe.observing(instead_of=vg.tape.Tape):
+        softmax = vg.softmax(logits)
+    return vg.run_kernel("SoftmaxCrossEntropyWithLogitsGrad", (dy, labels, logits, softmax))
+
+
 # "Kernel: which case", and the function and arguments that run it.
 CASES = {
     "SigmoidCrossEntropyWithLogits": (losses.sigmoid_cross_entropy, LABELS, LOGITS, WEIGHTS),
@@ -30,12 +37,7 @@ CASES = {
         LOGITS,
     ),
     "SoftmaxCrossEntropyWithLogits: one row": (losses.softmax_cross_entropy, LABELS[0], LOGITS[0]),
-    "SoftmaxCrossEntropyWithLogitsGrad": (
-        lambda *inputs: vg.run_kernel("SoftmaxCrossEntropyWithLogitsGrad", inputs),
-        ROWS,
-        LABELS,
-        LOGITS,
-    ),
+    "SoftmaxCrossEntropyWithLogitsGrad": (softmax_cross_entropy_grad, ROWS, LABELS, LOGITS),
     # Losses that are formulas over other ops.
     "Abs: absolute_difference": (losses.absolute_difference, LABELS, LOGITS, WEIGHTS),
     "SquaredDifference: mean_squared_error": (losses.mean_squared_error, LABELS, LOGITS, WEIGHTS),

@@ -10,7 +10,8 @@ from varigrad.engine import run_kernel
 from varigrad.gradients.rules import by_formula
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import mul, multiply_no_nan, scale, sub
-from varigrad.ops.normalization import log_softmax, softmax
+from varigrad.ops.normalization import log_softmax
+from varigrad.ops.normalization import softmax as softmax_of
 from varigrad.ops.reduction import sum as sum_of
 from varigrad.tape import Gradient, inputs
 from varigrad.tensor import Tensor
@@ -23,16 +24,22 @@ def _rows(dy: Tensor) -> Tensor:
     return reshape_to(dy, (*dy.shape, 1))
 
 
-def _softmax(dy: Tensor, labels: Tensor, logits: Tensor) -> tuple[Any, ...]:
+def _softmax(dys: tuple[Tensor, Tensor], labels: Tensor, logits: Tensor, softmax: Tensor) -> tuple[Any, ...]:
+    """The kernel gives the softmax along for this rule alone: no gradient comes back through it."""
+    dy = dys[0]
     return (
         lambda: multiply_no_nan(scale(log_softmax(logits), -1.0), _rows(dy)),
-        lambda: run_kernel("SoftmaxCrossEntropyWithLogitsGrad", (dy, labels, logits)),
+        lambda: run_kernel("SoftmaxCrossEntropyWithLogitsGrad", (dy, labels, logits, softmax)),
     )
 
 
-def _softmax_grad(dy: Tensor, labels: Tensor, logits: Tensor) -> Tensor:
+def _softmax_grad(ddy: Tensor, dy: Tensor, labels: Tensor, logits: Tensor, softmax: Tensor) -> tuple[Any, ...]:
+    return (*by_formula(_softmax_grad_formula)(ddy, dy, labels, logits), None)
+
+
+def _softmax_grad_formula(dy: Tensor, labels: Tensor, logits: Tensor) -> Tensor:
     total = sum_of(labels, -1, keep_dims=True)
-    return multiply_no_nan(sub(mul(softmax(logits), total), labels), _rows(dy))
+    return multiply_no_nan(sub(mul(softmax_of(logits), total), labels), _rows(dy))
 
 
 def _sigmoid(dy: Tensor, labels: Tensor, logits: Tensor) -> tuple[Any, ...]:
@@ -44,6 +51,6 @@ def _sigmoid(dy: Tensor, labels: Tensor, logits: Tensor) -> tuple[Any, ...]:
 
 GRADIENTS: dict[str, Gradient] = {
     "SigmoidCrossEntropyWithLogits": Gradient(_sigmoid, inputs),
-    "SoftmaxCrossEntropyWithLogits": Gradient(_softmax, inputs),
-    "SoftmaxCrossEntropyWithLogitsGrad": Gradient(by_formula(_softmax_grad), inputs),
+    "SoftmaxCrossEntropyWithLogits": Gradient(_softmax, lambda inputs, outputs: (*inputs, outputs[1])),
+    "SoftmaxCrossEntropyWithLogitsGrad": Gradient(_softmax_grad, inputs),
 }

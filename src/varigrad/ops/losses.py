@@ -20,7 +20,7 @@ from enum import StrEnum
 import numpy as np
 
 from varigrad.dtypes import promote
-from varigrad.engine import run_kernel
+from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import TensorLike, accept, cast_to, convert, normalize_axis
 from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
 from varigrad.ops.elementwise import abs as absolute
@@ -226,7 +226,8 @@ def softmax_cross_entropy(
     if not logits.rank or not logits.shape[-1]:
         raise ValueError(f"{op}: logits must have an axis of classes, got shape {format_shape(logits.shape)}")
     labels = _smoothed(op, labels, label_smoothing, logits.shape[-1])
-    return _reduce(op, run_kernel("SoftmaxCrossEntropyWithLogits", (labels, logits)), weights, reduction)
+    losses = run_kernel_multi("SoftmaxCrossEntropyWithLogits", (labels, logits))[0]
+    return _reduce(op, losses, weights, reduction)
 
 
 def _pair(

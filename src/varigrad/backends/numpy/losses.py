@@ -6,31 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from varigrad.backends.numpy.normalization import exp_rows, log_softmax_rows
-from varigrad.backends.numpy.reduction import add_reduce, sum_rows
+from varigrad.backends.numpy.reduction import max_rows, sum_rows
 from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]
 
 
-def _softmax_cross_entropy(labels: Array, logits: Array) -> Array:
-    """-sum(labels * log_softmax(logits)) along the last axis."""
-    terms = log_softmax_rows(logits)
-    terms *= labels
-    loss = sum_rows(terms)
-    if not np.isfinite(add_reduce(loss, None)):
-        terms[labels == 0] = 0  # a logit of -inf whose label is 0 adds nothing
-        loss = sum_rows(terms)
-    return np.negative(loss, loss).reshape(logits.shape[:-1])
+def _softmax_cross_entropy(labels: Array, logits: Array) -> tuple[Array, Array]:
+    """log(sum(exp(logits))) * sum(labels) - sum(labels * logits) along the last axis, all relative to the largest
+    logit; and the softmax, for the gradient."""
+    shifted = np.subtract(logits, max_rows(logits))
+    softmax = np.exp(shifted)
+    total = sum_rows(softmax)
+    softmax /= total
+    loss = np.log(total, total)
+    loss *= sum_rows(labels)
+    shifted *= labels
+    picked = sum_rows(shifted)
+    if not np.isfinite(np.vdot(picked, picked)):
+        shifted[labels == 0] = 0  # a logit of -inf whose label is 0 adds nothing
+        picked = sum_rows(shifted)
+    loss -= picked
+    return loss.reshape(logits.shape[:-1]), softmax
 
 
-def _softmax_cross_entropy_grad(dy: Array, labels: Array, logits: Array) -> Array:
-    """dy * (softmax(logits) * sum(labels) - labels)."""
+def _softmax_cross_entropy_grad(dy: Array, labels: Array, logits: Array, softmax: Array) -> Array:
+    """dy * (softmax * sum(labels) - labels); `logits` are for the gradient of this."""
     dy = dy[..., None]
-    output = exp_rows(logits)
-    share = sum_rows(labels)
-    share /= sum_rows(output)
-    output *= share
+    output = np.multiply(softmax, sum_rows(labels))
     output -= labels
     output *= dy
     if not np.isfinite(np.vdot(output, output)):

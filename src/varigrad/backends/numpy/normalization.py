@@ -8,29 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from varigrad.backends.numpy.reduction import add_reduce, max_reduce, sum_rows
+from varigrad.backends.numpy.reduction import add_reduce, max_rows, sum_rows
 from varigrad.dtypes import Array
 
-__all__ = ["KERNELS", "exp_rows", "log_softmax_rows"]
-
-
-def exp_rows(logits: Array) -> Array:
-    """exp(logits), divided along the last axis by its largest value, so that nothing overflows."""
-    shifted = np.subtract(logits, max_reduce(logits, -1, None, None, True))
-    return np.exp(shifted, shifted)
-
-
-def log_softmax_rows(logits: Array) -> Array:
-    """The logarithm of the softmax along the last axis."""
-    output = np.subtract(logits, max_reduce(logits, -1, None, None, True))
-    total = sum_rows(np.exp(output))
-    output -= np.log(total, total)
-    return output
+__all__ = ["KERNELS"]
 
 
 def _softmax_rows(logits: Array) -> Array:
-    output = exp_rows(logits)
+    output = np.subtract(logits, max_rows(logits))  # so that nothing overflows
+    np.exp(output, output)
     output /= sum_rows(output)
+    return output
+
+
+def _log_softmax_rows(logits: Array) -> Array:
+    output = np.subtract(logits, max_rows(logits))
+    total = sum_rows(np.exp(output))
+    output -= np.log(total, total)
     return output
 
 
@@ -48,7 +42,7 @@ def _softmax(logits: Array, dim: int) -> Array:
 
 
 def _log_softmax(logits: Array, axis: int) -> Array:
-    return _along(axis, log_softmax_rows, logits)
+    return _along(axis, _log_softmax_rows, logits)
 
 
 def _sum_along(x: Array, axis: int) -> Array:
