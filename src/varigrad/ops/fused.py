@@ -6,7 +6,7 @@ from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, convert, convert_floating, operands, reshape_to
 from varigrad.ops.convolution import Pad, Steps, convolve
 from varigrad.ops.elementwise import leaky_relu, prelu, relu6
-from varigrad.ops.matmul import check_product
+from varigrad.ops.matmul import check_product, rank_too_low
 from varigrad.ops.matmul import mat_mul as unfused_mat_mul
 from varigrad.tensor import Tensor, format_shape
 
@@ -55,6 +55,8 @@ def mat_mul(
         a, b = operands("fused.mat_mul", a, b)
     if a.storage.dtype.kind != "f":
         a, b = convert_floating(a, "fused.mat_mul", "a"), convert_floating(b, "fused.mat_mul", "b")
+    if a.storage.ndim < 2 or b.storage.ndim < 2:
+        raise rank_too_low("fused.mat_mul", a, b)
     if bias is None:
         inputs = (a, b)
     elif isinstance(bias, Tensor) and bias.storage.dtype is a.storage.dtype:

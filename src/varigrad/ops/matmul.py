@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from functools import lru_cache
+from math import prod
 
 from varigrad.dtypes import promote
 from varigrad.engine import run_kernel
@@ -40,7 +41,7 @@ def mat_mul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b
     """
     a, b = _numeric("mat_mul", a, b)
     if a.storage.ndim < 2 or b.storage.ndim < 2:
-        raise _rank_too_low("mat_mul", a, b)
+        raise rank_too_low("mat_mul", a, b)
     try:
         return run_kernel("BatchMatMul", (a, b), {"transpose_a": transpose_a, "transpose_b": transpose_b})
     except ValueError:
@@ -212,13 +213,6 @@ def _with_vector(op: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: 
     return reshape_to(product, shape)
 
 
-def _rank_too_low(op: str, a: Tensor, b: Tensor) -> ValueError:
-    hint = "; dot and a @ b take vectors" if op == "mat_mul" else ""
-    return ValueError(
-        f"{op}: a and b must have rank 2 or more{hint} (a: {format_shape(a.shape)}, b: {format_shape(b.shape)})"
-    )
-
-
 # For the fused step and gradient rules, not exported.
 
 
@@ -226,14 +220,19 @@ def flat_rows(x: Tensor) -> Tensor:
     """`x` as a matrix with the rows of its whole batch: `[rows, columns]`."""
     if x.storage.ndim == 2:
         return x
-    columns = x.shape[-1]
-    return reshape_to(x, (x.size // columns if columns else 0, columns))
+    return reshape_to(x, (prod(x.shape[:-1]), x.shape[-1]))
+
+
+def rank_too_low(op: str, a: Tensor, b: Tensor) -> ValueError:
+    """The error for a factor that is no matrix."""
+    hint = "; dot and a @ b take vectors" if op == "mat_mul" else ""
+    return ValueError(
+        f"{op}: a and b must have rank 2 or more{hint} (a: {format_shape(a.shape)}, b: {format_shape(b.shape)})"
+    )
 
 
 def check_product(op: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> None:
-    """Explains why two tensors cannot be multiplied."""
-    if a.rank < 2 or b.rank < 2:
-        raise _rank_too_low(op, a, b)
+    """Explains why two tensors of rank 2 and more cannot be multiplied."""
     if _inner(a, transpose_a, -1) != _inner(b, transpose_b, -2):
         raise _inner_lengths_differ(op, a, b, transpose_a, transpose_b)
     if not _broadcast(a.shape[:-2], b.shape[:-2]):

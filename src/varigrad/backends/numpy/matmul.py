@@ -21,8 +21,10 @@ def batch_mat_mul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> A
             return (a.T if transpose_a else a).dot(b)
         if not transpose_a and a.shape[-1] == b.shape[0]:
             # One matrix for the whole batch: the batch is just more rows.
-            product = np.empty((*a.shape[:-1], b.shape[1]), a.dtype)
-            np.dot(a.reshape(-1, b.shape[0]), b, out=product.reshape(-1, b.shape[1]))
+            inner, columns = b.shape
+            rows = prod(a.shape[:-1])
+            product = np.empty((*a.shape[:-1], columns), a.dtype)
+            np.dot(a.reshape(rows, inner), b, out=product.reshape(rows, columns))
             return product
     elif transpose_b:
         b = b.swapaxes(-1, -2)
