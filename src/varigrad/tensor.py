@@ -12,13 +12,14 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from varigrad.dtypes import Array, DType, dtype_name, numpy_dtype, to_array
 from varigrad.errors import DisposedError
 from varigrad.observe import OBSERVERS
+from varigrad.printing import tensor_text
 
 if TYPE_CHECKING:
     from varigrad.ops.methods import TensorMethods, VariableMethods
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 _next_id: Callable[[], int] = itertools.count(1).__next__
+
+Bytes: TypeAlias = bytes | list[bytes]
 
 
 class Tensor(TensorMethods):
@@ -137,6 +140,17 @@ class Tensor(TensorMethods):
         """`array_sync` as a coroutine, for code that mirrors TensorFlow.js."""
         return self.array_sync()
 
+    def bytes_sync(self) -> Bytes:
+        """The memory of the values, in row-major order; for strings, a list with the UTF-8 bytes of each."""
+        values = self._read()
+        if values.dtype.kind == "O":
+            return [v.encode() if isinstance(v, str) else v for v in values.flat]
+        return values.tobytes()
+
+    async def bytes(self) -> Bytes:
+        """`bytes_sync` as a coroutine, for code that mirrors TensorFlow.js."""
+        return self.bytes_sync()
+
     def tolist(self) -> Any:
         """The values as nested lists, or one Python value for a scalar."""
         return self._read().tolist()
@@ -223,13 +237,22 @@ class Tensor(TensorMethods):
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
 
-    def to_string(self) -> str:
-        """The values, shape and dtype as text."""
-        return repr(self)
+    def to_string(self, verbose: bool = False) -> str:
+        """The values as text in TensorFlow.js's layout, with dtype, rank and shape if `verbose`.
 
-    def print(self) -> None:
-        """Prints the values, shape and dtype."""
-        print(repr(self))
+        `repr(x)` is Python's.
+
+        >>> import varigrad as vg
+        >>> print(vg.tensor([[1, 2.5], [10, 0]]).to_string())
+        Tensor
+            [[1 , 2.5],
+             [10, 0  ]]
+        """
+        return tensor_text(self._read(), self.dtype, verbose)
+
+    def print(self, verbose: bool = False) -> None:
+        """Prints `to_string(verbose)`."""
+        print(self.to_string(verbose))
 
     def __getattr__(self, name: str) -> Any:
         # Reached only when normal lookup fails: `storage` is deleted by dispose.
