@@ -138,7 +138,8 @@ def unique(x: TensorLike, axis: int = 0) -> Unique:
     if not x.rank:
         raise ValueError("unique: x is a scalar, but must have rank 1 or more")
     axis = normalize_axis("unique", axis, x.rank)
-    slices = np.moveaxis(np.asarray(x), axis, 0).reshape(x.shape[axis], -1)
+    length = x.shape[axis]
+    slices = np.moveaxis(np.asarray(x), axis, 0).reshape(length, x.size // max(length, 1))
     numbers, first = _number(slices)
     values = run_kernel("GatherV2", (x, make_tensor(first)), {"axis": axis, "batch_dims": 0})
     return Unique(values, make_tensor(numbers))
