@@ -141,6 +141,9 @@ class TensorMethods:
     # Shaping
     cast = shaping.cast
     as_type = shaping.cast
+    to_float = shaping.to_float
+    to_int = shaping.to_int
+    to_bool = shaping.to_bool
     clone = shaping.clone
     reshape = shaping.reshape
     expand_dims = shaping.expand_dims

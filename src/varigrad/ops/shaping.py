@@ -167,6 +167,21 @@ def as5d(x: Tensor, rows: int, columns: int, depth: int, depth2: int, depth3: in
     return reshape(x, (rows, columns, depth, depth2, depth3))
 
 
+def to_float(x: Tensor) -> Tensor:
+    """The values as float32."""
+    return cast(x, "float32")
+
+
+def to_int(x: Tensor) -> Tensor:
+    """The values as int32, fractions cut off."""
+    return cast(x, "int32")
+
+
+def to_bool(x: Tensor) -> Tensor:
+    """Whether each value is not 0."""
+    return cast(x, "bool")
+
+
 def reshape_as(x: Tensor, like: TensorLike) -> Tensor:
     """The values in the shape of another tensor."""
     return reshape(x, convert(like, "reshape_as", "like").shape)
