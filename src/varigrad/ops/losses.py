@@ -234,8 +234,13 @@ def _pair(
     op: str, a: TensorLike, b: TensorLike, a_name: str = "labels", b_name: str = "predictions"
 ) -> tuple[Tensor, Tensor]:
     """Two arguments as floating-point tensors of one dtype and shape."""
-    a, b = accept(a, op, a_name, "f"), accept(b, op, b_name, "f")
-    if a.storage.dtype != b.storage.dtype:
+    if not (
+        isinstance(a, Tensor)
+        and isinstance(b, Tensor)
+        and a.storage.dtype is b.storage.dtype
+        and a.storage.dtype.kind == "f"
+    ):
+        a, b = accept(a, op, a_name, "f"), accept(b, op, b_name, "f")
         dtype = promote(a.dtype, b.dtype, op)
         a, b = convert(a, op, a_name, dtype), convert(b, op, b_name, dtype)
     if a.storage.shape != b.storage.shape:

@@ -36,6 +36,11 @@ def _ones(length: int, dtype: np.dtype[Any]) -> Array:
     return ones
 
 
+@lru_cache(maxsize=64)
+def _ones_column(length: int, dtype: np.dtype[Any]) -> Array:
+    return _ones(length, dtype).reshape(length, 1)
+
+
 def sum_axes(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
     """The sum along axes: the kernel `Sum`."""
     summed = len(axis)
@@ -63,6 +68,8 @@ def sum_axes(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
 
 def sum_rows(x: Array) -> Array:
     """The sum along the last axis, which stays with length 1."""
+    if x.ndim == 2 and x.dtype.char in "fd" and x.size and x.shape[1] <= _LONGEST_DOT:
+        return x.dot(_ones_column(x.shape[1], x.dtype))
     return sum_axes(x, (x.ndim - 1,), True)
 
 
