@@ -1,0 +1,195 @@
+"""Layers of your own, and what every layer has."""
+
+import copy
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import varigrad as vg
+
+
+class Affine(vg.layers.Layer):
+    """A dense layer as a user would write it."""
+
+    def __init__(self, units, bias=True, **options):
+        super().__init__(**options)
+        self.units = units
+        self.bias = bias
+
+    def build(self, input_shape):
+        self.w = self.add_weight("w", [input_shape[-1], self.units], initializer="ones", regularizer=None)
+        if self.bias:
+            self.b = self.add_weight("b", [self.units], initializer=vg.initializers.constant(value=0.5))
+
+    def call(self, inputs, training=None):
+        y = inputs @ self.w
+        return y + self.b if self.bias else y
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.units)
+
+    def get_config(self):
+        return {"units": self.units, "bias": self.bias, **super().get_config()}
+
+
+def test_a_layer_of_your_own_works_alone_and_in_a_model_and_has_gradients():
+    model = vg.sequential(layers=[Affine(3, input_shape=[2]), vg.layers.dense(units=1, kernel_initializer="ones")])
+    assert model([[1, 2]]).tolist() == [[10.5]]
+    assert [w.shape for w in model.weights] == [(2, 3), (3,), (3, 1), (1,)]
+    _, grads = vg.variable_grads(lambda: model([[1, 2]]).sum())
+    assert grads[model.layers[0].w.name].tolist() == [[1, 1, 1], [2, 2, 2]]
+    layer = Affine(1)
+    assert layer([[1, 2]]).tolist() == [[3.5]]
+    assert layer.count_params() == 3
+
+
+def test_it_is_saved_and_loaded_registered_or_handed_in(tmp_path):
+    model = vg.sequential(layers=[Affine(3, bias=False, input_shape=[2], name="mine")])
+    model.save(tmp_path)
+    with pytest.raises(ValueError, match=r"unknown layer class 'Affine'.*register_class, or pass it in custom_objects"):
+        vg.load_layers_model(tmp_path)
+    loaded = vg.load_layers_model(tmp_path, custom_objects={"Affine": Affine})
+    assert loaded([[1, 2]]).tolist() == [[3, 3, 3]]
+    assert loaded.layers[0].bias is False
+    vg.serialization.register_class(Affine)
+    try:
+        assert vg.load_layers_model(tmp_path)([[1, 2]]).tolist() == [[3, 3, 3]]
+    finally:
+        del vg.serialization._classes["Affine"]
+
+
+@pytest.mark.parametrize("form", ["position", "keyword", "options", "none"])
+def test_call_may_take_training_in_any_way_or_not_at_all(form):
+    class ByPosition(vg.layers.Layer):
+        def call(self, inputs, training=None):
+            return inputs * (2 if training else 1)
+
+    class ByKeyword(vg.layers.Layer):
+        def call(self, inputs, *, training=None):
+            return inputs * (2 if training else 1)
+
+    class ByOptions(vg.layers.Layer):
+        def call(self, inputs, **options):
+            return inputs * (2 if options["training"] else 1)
+
+    class NotAtAll(vg.layers.Layer):
+        def call(self, inputs):
+            return inputs * 1
+
+    cls = {"position": ByPosition, "keyword": ByKeyword, "options": ByOptions, "none": NotAtAll}[form]
+    model = vg.sequential(layers=[cls(input_shape=[1])])
+    doubled = 1 if form == "none" else 2
+    assert model([[1.0]], training=True).tolist() == [[doubled]]
+    assert model([[1.0]]).tolist() == model.predict([[1.0]]).tolist() == [[1]]
+    assert cls()([[1.0]], training=True).tolist() == [[doubled]]
+
+
+def test_a_subclass_of_a_layer_here_keeps_its_arguments():
+    class Loud(vg.layers.Dense):
+        def call(self, inputs, training=None):
+            return super().call(inputs, training) * 10
+
+    layer = Loud(units=1, kernel_initializer="ones")
+    assert layer([[1, 2]]).tolist() == [[30]]
+    assert layer.class_name == "Loud"
+    assert Loud.from_config(layer.get_config()).units == 1
+
+
+def test_weights_given_at_the_start_are_set_on_building():
+    layer = vg.layers.dense(units=2, weights=[np.full([3, 2], 2.0), [1.0, -1.0]])
+    assert layer([[1, 1, 1]]).tolist() == [[7, 5]]
+    wrong = vg.layers.dense(units=2, weights=[np.zeros([2, 2]), [0, 0]], name="d")
+    with pytest.raises(ValueError, match=r"weight 0 of d, d/kernel, has shape \[3, 2\], but \[2, 2\] was given"):
+        wrong([[1, 1, 1]])
+
+
+def test_set_weights_is_all_or_nothing_and_names_what_is_wrong():
+    layer = vg.layers.dense(units=2, name="d")
+    layer([[1, 1, 1]])
+    before = [w.tolist() for w in layer.get_weights()]
+    with pytest.raises(ValueError, match=r"weight 1 of d, d/bias, has shape \[2\], but \[3\] was given"):
+        layer.set_weights([np.zeros([3, 2]), np.zeros(3)])
+    with pytest.raises(ValueError, match=r"d has 2 weights \(d/kernel \[3, 2\], d/bias \[2\]\), but 1 were given"):
+        layer.set_weights([np.zeros([3, 2])])
+    assert [w.tolist() for w in layer.get_weights()] == before
+    layer.set_weights([np.zeros([3, 2]), vg.tensor([1, 2], dtype="int32")])
+    assert [w.tolist() for w in layer.get_weights()] == [[[0, 0]] * 3, [1, 2]]
+
+
+def test_the_weights_that_get_weights_gave_do_not_change_later():
+    layer = vg.layers.dense(units=1, kernel_initializer="ones")
+    layer([[1.0]])
+    kept = layer.get_weights()
+    vg.train.sgd(0.5).minimize(lambda: layer([[1.0]]).sum())
+    assert kept[0].tolist() == [[1.0]]
+    assert layer.get_weights()[0].tolist() == [[0.5]]
+    layer.set_weights(kept)
+    assert layer.get_weights()[0].tolist() == [[1.0]]
+
+
+def test_freezing_marks_the_variables():
+    layer = vg.layers.dense(units=1, trainable=False)
+    layer([[1.0]])
+    assert [w.trainable for w in layer.weights] == [False, False]
+    assert layer.trainable_weights == []
+    assert layer.non_trainable_weights == layer.weights
+    assert layer.get_weights(trainable_only=True) == []
+    with pytest.raises(vg.GradientError):
+        vg.variable_grads(lambda: layer([[1.0]]).sum(), layer.weights)
+    layer.trainable = True
+    assert [w.trainable for w in layer.weights] == [True, True]
+    layer.kernel.trainable = False
+    assert layer.trainable_weights == [layer.bias]
+    assert layer.non_trainable_weights == [layer.kernel]
+
+
+def test_a_layer_that_is_dropped_gives_its_memory_and_names_back():
+    layer = vg.layers.dense(units=1, name="dropped_layer")
+    layer([[1.0]])
+    model = vg.sequential(layers=[vg.layers.dense(units=1, name="dropped_model", input_shape=[1])])
+    watched = [weakref.ref(w) for w in (*layer.weights, *model.weights)]
+    gc.disable()
+    try:
+        del layer, model
+        assert [ref() for ref in watched] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_dispose_gives_the_weights_memory_back():
+    layer = vg.layers.dense(units=1)
+    layer([[1.0]])
+    before = vg.memory().num_tensors
+    assert layer.dispose() == 2
+    assert vg.memory().num_tensors == before - 2
+    with pytest.raises(vg.DisposedError):
+        layer([[1.0]])
+
+
+def test_a_deep_copy_has_weights_of_its_own():
+    model = vg.sequential(layers=[vg.layers.dense(units=1, kernel_initializer="ones", input_shape=[1])])
+    other = copy.deepcopy(model)
+    other.set_weights([[[5.0]], [0.0]])
+    assert model([[1.0]]).tolist() == [[1.0]]
+    assert other([[1.0]]).tolist() == [[5.0]]
+
+
+def test_counting_before_building_is_an_error():
+    with pytest.raises(ValueError, match="count_params: d has no weights yet"):
+        vg.layers.dense(units=1, name="d").count_params()
+
+
+def test_an_initializer_that_makes_another_shape_is_an_error():
+    class Wrong(vg.initializers.Initializer):
+        def apply(self, shape, dtype="float32"):
+            return vg.zeros([1], dtype)
+
+    with pytest.raises(ValueError, match=r"d: the initializer of 'kernel' made float32 \[1\], not float32 \[2, 1\]"):
+        vg.layers.dense(units=1, kernel_initializer=Wrong(), name="d")([[1, 2]])
+
+
+def test_only_classes_of_layers_and_the_like_can_be_registered():
+    with pytest.raises(TypeError, match="register_class: needs a layer"):
+        vg.serialization.register_class(dict)

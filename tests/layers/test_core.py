@@ -1,0 +1,207 @@
+"""Dense, activation, dropout, flatten, reshape and input layers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import varigrad as vg
+
+from .reference_values import ramp, with_ramps
+
+SETTINGS = settings(deadline=None, max_examples=30, derandomize=True)
+
+
+def close(y, expected):
+    np.testing.assert_allclose(y.numpy().reshape(-1), expected, rtol=2e-5, atol=1e-6)
+
+
+def test_dense_gives_the_numbers_of_tensorflow_js():
+    # tfjs 4.22: dense({units: 3, activation: 'tanh'}) with ramps as weights, on ramp([2, 4], .3, -.5)
+    layer = with_ramps(vg.layers.dense(units=3, activation="tanh"), [None, 4])
+    y = layer(ramp([2, 4], 0.3, -0.5))
+    close(y, [-0.3095069, -0.2354958, -0.1586485, -0.8210399, -0.5370496, -0.0399787])
+    # dense({units: 2, activation: 'relu', useBias: false}) on ramp([1, 2, 4], .3, -.5)
+    layer = with_ramps(vg.layers.dense(units=2, activation="relu", use_bias=False), [None, 2, 4])
+    y = layer(ramp([1, 2, 4], 0.3, -0.5))
+    assert y.shape == (1, 2, 2)
+    close(y, [0.32, 0.3, 0, 0.3])
+
+
+@SETTINGS
+@given(batch=st.lists(st.integers(0, 3), min_size=1, max_size=3), inputs=st.integers(1, 4), units=st.integers(1, 4))
+@pytest.mark.parametrize("use_bias", [True, False])
+def test_dense_is_a_product_over_the_last_axis(batch, inputs, units, use_bias):
+    layer = vg.layers.dense(units=units, use_bias=use_bias, bias_initializer="random_normal")
+    x = np.random.default_rng(0).normal(size=[*batch, inputs]).astype(np.float32)
+    y = layer(x)
+    kernel, *bias = [w.numpy() for w in layer.weights]
+    np.testing.assert_allclose(y.numpy(), x @ kernel + (bias[0] if bias else 0), rtol=1e-5, atol=1e-6)
+    assert layer.compute_output_shape((None, *x.shape[1:])) == (None, *y.shape[1:])
+
+
+def test_dense_takes_integers_and_other_floating_dtypes():
+    layer = vg.layers.dense(units=1, kernel_initializer="ones")
+    assert layer(vg.tensor([[1, 2]], dtype="int32")).tolist() == [[3.0]]
+    assert layer(vg.tensor([[1, 2]], dtype="int32")).dtype == "float32"
+    assert layer(vg.tensor([[1, 2]], dtype="float64")).dtype == "float64"
+    double = vg.layers.dense(units=1, kernel_initializer="ones", dtype="float64")
+    assert double([[1, 2]]).dtype == "float64"
+    assert [w.dtype for w in double.weights] == ["float64", "float64"]
+
+
+def test_dense_gradients_reach_weights_and_inputs():
+    layer = vg.layers.dense(units=2, activation="relu", kernel_initializer="ones")
+    x = vg.tensor([[1.0, 2.0], [-3.0, 1.0]])
+    layer(x)
+    _, grads = vg.variable_grads(lambda: layer(x).sum())
+    kernel, bias = layer.weights
+    assert grads[kernel.name].tolist() == [[1, 1], [2, 2]]
+    assert grads[bias.name].tolist() == [1, 1]
+    assert vg.grad(lambda x: layer(x).sum())(x).tolist() == [[2, 2], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: vg.layers.dense(), TypeError, "dense: needs units"),
+        (lambda: vg.layers.dense(3), TypeError, "dense: takes keyword arguments only, got 3"),
+        (lambda: vg.layers.dense(units=0), ValueError, "dense: units must be a positive integer, got 0"),
+        (lambda: vg.layers.dense(units=2.5), ValueError, "dense: units must be a positive integer, got 2.5"),
+        (lambda: vg.layers.dense(units=True), ValueError, "dense: units must be a positive integer, got True"),
+        (lambda: vg.layers.dense(units=1, useBias=False), TypeError, "no argument 'useBias'; it is 'use_bias' here"),
+        (lambda: vg.layers.dense(units=1, inputShape=[1]), TypeError, "'inputShape'; it is 'input_shape' here"),
+        (lambda: vg.layers.dense(units=1, activaton="relu"), TypeError, "'activaton'; did you mean 'activation'?"),
+        (lambda: vg.layers.dense(units=1, zzz=1), TypeError, "dense: has no argument 'zzz'"),
+        (lambda: vg.layers.dense(units=1, input_shape="5"), TypeError, "dense: input_shape must be a list of lengths"),
+        (lambda: vg.layers.dense(units=1, dtype="float8"), ValueError, "dense: unknown dtype 'float8'"),
+        (lambda: vg.layers.dropout(), TypeError, "dropout: needs rate"),
+        (lambda: vg.layers.dropout(rate=1.5), ValueError, "dropout: rate must be a number from 0 to 1, got 1.5"),
+        (lambda: vg.layers.dropout(rate="x"), ValueError, "dropout: rate must be a number from 0 to 1, got 'x'"),
+        (lambda: vg.layers.reshape(target_shape=[-1, None]), ValueError, "only one length of target_shape"),
+        (lambda: vg.layers.flatten(data_format="last"), ValueError, "data_format must be one of channels_last"),
+        (lambda: vg.layers.input_layer(), ValueError, "either input_shape or batch_input_shape"),
+        (lambda: vg.layers.input_layer(input_shape=[1], sparse=True), ValueError, "sparse inputs are not supported"),
+        (
+            lambda: vg.layers.input_layer(batch_input_shape=[None, 1], batch_size=2),
+            ValueError,
+            "batch_size goes with input_shape",
+        ),
+    ],
+)
+def test_bad_arguments_are_one_clear_error(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_input_of_another_length_or_rank_is_an_error_that_names_the_layer():
+    layer = vg.layers.dense(units=1, name="d")
+    with pytest.raises(ValueError, match=r"d: takes inputs of rank 2 or more, got \[3\]"):
+        layer([1, 2, 3])
+    layer([[1, 2, 3]])
+    with pytest.raises(ValueError, match=r"d: was made for inputs with 3 on axis -1, got shape \[1, 2\]"):
+        layer([[1, 2]])
+
+
+def test_dropout_drops_the_rate_and_keeps_the_mean():
+    vg.set_random_seed(3)
+    layer = vg.layers.dropout(rate=0.3)
+    y = layer(vg.ones([100, 200]), training=True).numpy()
+    assert (y == 0).mean() == pytest.approx(0.3, abs=0.01)
+    np.testing.assert_allclose(y[y != 0], 1 / 0.7, rtol=1e-6)
+
+
+def test_dropout_does_nothing_outside_of_training():
+    x = vg.ones([2, 3])
+    for training in (None, False):
+        assert vg.layers.dropout(rate=0.9)(x, training=training).tolist() == x.tolist()
+    assert vg.layers.dropout(rate=0)(x, training=True).tolist() == x.tolist()
+    assert vg.layers.dropout(rate=1)(x, training=True).tolist() == vg.zeros([2, 3]).tolist()
+
+
+def test_dropout_with_a_seed_repeats_its_sequence_of_masks():
+    x = vg.ones([50])
+    first, second = [
+        [layer(x, training=True).tolist() for _ in range(3)]
+        for layer in (vg.layers.dropout(rate=0.5, seed=7), vg.layers.dropout(rate=0.5, seed=7))
+    ]
+    assert first == second
+    assert first[0] != first[1] != first[2]
+
+
+def test_dropout_shares_the_fate_of_axes_in_noise_shape():
+    y = vg.layers.dropout(rate=0.5, noise_shape=[None, 1, 3], seed=1)(vg.ones([4, 50, 3]), training=True).numpy()
+    assert y.shape == (4, 50, 3)
+    assert all(len(set(y[i, :, j])) == 1 for i in range(4) for j in range(3))
+    assert len(set(y.reshape(-1).tolist())) == 2
+
+
+def test_dropout_passes_the_gradient_where_it_passes_the_value():
+    layer = vg.layers.dropout(rate=0.5, seed=1)
+    x = vg.ones([20])
+    y = layer(x, training=True)
+    layer = vg.layers.dropout(rate=0.5, seed=1)
+    assert vg.grad(lambda x: layer(x, training=True))(x).tolist() == y.tolist()
+
+
+def test_flatten_and_reshape():
+    assert vg.layers.flatten()(ramp([2, 3, 4])).shape == (2, 12)
+    assert vg.layers.flatten()(ramp([2, 3])).shape == (2, 3)
+    assert vg.layers.flatten()(ramp([0, 3, 4])).shape == (0, 12)
+    assert vg.layers.flatten()(ramp([5])).shape == (5, 1)
+    # flatten({dataFormat: 'channelsFirst'}) on ramp([1, 2, 2, 2], .3, -.5) in tfjs 4.22
+    close(
+        vg.layers.flatten(data_format="channelsFirst")(ramp([1, 2, 2, 2], 0.3, -0.5)),
+        [-0.5, 0.7, -0.2, 1, 0.1, 1.3, 0.4, 1.6],
+    )
+    layer = vg.layers.reshape(target_shape=[2, -1])
+    assert layer(ramp([5, 6])).shape == (5, 2, 3)
+    assert layer.compute_output_shape((None, 6)) == (None, 2, 3)
+    assert layer.compute_output_shape((None, None)) == (None, 2, None)
+    assert vg.layers.reshape(target_shape=[3, 2], name="r")(ramp([5, 6])).shape == (5, 3, 2)
+    with pytest.raises(ValueError, match=r"r: inputs of shape \[5, 6\] do not fill target_shape \[4, \?\]"):
+        vg.layers.reshape(target_shape=[4, -1], name="r")(ramp([5, 6]))
+    with pytest.raises(ValueError, match=r"f: every axis of its inputs but the batch must be known, got \[\?, \?, 3\]"):
+        vg.layers.flatten(name="f").compute_output_shape((None, None, 3))
+
+
+# layer.getConfig() in tfjs 4.22, in snake_case.
+@pytest.mark.parametrize(
+    ("layer", "config"),
+    [
+        (
+            vg.layers.dropout(rate=0.5, seed=3, noise_shape=[1, 2], name="n"),
+            {"rate": 0.5, "noise_shape": [1, 2], "seed": 3, "name": "n", "trainable": True},
+        ),
+        (
+            vg.layers.flatten(data_format="channels_first", name="n"),
+            {"data_format": "channels_first", "name": "n", "trainable": True},
+        ),
+        (vg.layers.flatten(name="n"), {"name": "n", "trainable": True}),
+        (
+            vg.layers.reshape(target_shape=[2, -1], name="n", trainable=False),
+            {"target_shape": [2, None], "name": "n", "trainable": False},
+        ),
+        (
+            vg.layers.input_layer(input_shape=[2], batch_size=3, name="n"),
+            {"batch_input_shape": [3, 2], "dtype": "float32", "sparse": False, "name": "n"},
+        ),
+        (
+            vg.layers.activation(activation="relu", name="n", input_shape=[1], dtype="int32"),
+            {"activation": "relu", "name": "n", "trainable": True, "batch_input_shape": [None, 1], "dtype": "int32"},
+        ),
+    ],
+    ids=lambda v: "",
+)
+def test_configs_are_those_of_tensorflow_js_and_make_an_equal_layer(layer, config):
+    assert layer.get_config() == config
+    assert list(layer.get_config()) == list(config)
+    assert type(layer).from_config(config).get_config() == config
+
+
+def test_factories_make_public_classes_and_carry_their_documentation():
+    assert isinstance(vg.layers.dense(units=1), vg.layers.Dense)
+    assert vg.layers.dense.__name__ == "dense"
+    assert vg.layers.max_pooling2d.__name__ == "max_pooling2d"
+    assert "Mirrors `tf.layers.dense`" in vg.layers.dense.__doc__

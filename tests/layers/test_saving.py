@@ -1,0 +1,136 @@
+"""Models in files: what saving and loading promise beyond the format."""
+
+import json
+
+import numpy as np
+import pytest
+
+import varigrad as vg
+
+X = np.random.default_rng(0).normal(size=[4, 3]).astype(np.float32)
+
+
+def make():
+    return vg.sequential(
+        layers=[vg.layers.dense(units=4, activation="relu", input_shape=[3]), vg.layers.dense(units=1)]
+    )
+
+
+def weights_of(model):
+    return [w.tolist() for w in model.get_weights()]
+
+
+def names_in(folder):
+    document = json.loads((folder / "model.json").read_text())
+    return [spec["name"] for group in document["weightsManifest"] for spec in group["weights"]]
+
+
+# Report R51: loading the same file twice in one session.
+def test_a_file_loaded_twice_gives_two_models_that_keep_its_names(tmp_path):
+    original = make()
+    original.save(tmp_path / "a")
+    names = names_in(tmp_path / "a")
+    first, second = vg.load_layers_model(tmp_path / "a"), vg.load_layers_model(tmp_path / "a")
+    assert not {w.name for w in first.weights} & {w.name for w in second.weights}
+    before = weights_of(second)
+    optimizer = vg.train.adam(0.1)
+    for _ in range(3):
+        optimizer.minimize(lambda: first.predict(X).square().mean())
+    assert weights_of(first) != before
+    assert weights_of(second) == weights_of(original) == before
+    first.save(tmp_path / "b")
+    assert names_in(tmp_path / "b") == names == [w.original_name for w in original.weights]
+    again = vg.load_layers_model(tmp_path / "b")
+    assert weights_of(again) == weights_of(first)
+    assert weights_of(second) == before
+
+
+def test_loading_leaves_no_tensor_over_and_weights_own_their_memory(tmp_path):
+    make().save(tmp_path)
+    before = vg.memory().num_tensors
+    model = vg.load_layers_model(tmp_path)
+    assert vg.memory().num_tensors == before + 4
+    for weight in model.weights:
+        assert weight.storage.flags.owndata
+        assert weight.storage.flags.writeable
+        assert weight.storage.flags.c_contiguous
+
+
+def test_a_loaded_model_trains_on(tmp_path):
+    model = make()
+    model.save(tmp_path)
+    loaded = vg.load_layers_model(tmp_path)
+
+    def losses(model):
+        optimizer = vg.train.sgd(0.1)
+        return [optimizer.minimize(lambda: model.predict(X).square().mean(), return_cost=True).item() for _ in range(5)]
+
+    assert losses(model) == losses(loaded)
+
+
+def test_frozen_layers_stay_frozen(tmp_path):
+    model = make()
+    model.layers[0].trainable = False
+    model.save(tmp_path)
+    assert [layer.trainable for layer in vg.load_layers_model(tmp_path).layers] == [False, True]
+
+
+def test_only_trainable_weights_can_be_saved(tmp_path):
+    model = make()
+    model.layers[0].trainable = False
+    model.save(tmp_path, trainable_only=True)
+    assert names_in(tmp_path) == [w.original_name for w in model.layers[1].weights]
+    with pytest.warns(UserWarning, match="lacks 2 weights"):
+        loaded = vg.load_layers_model(tmp_path, strict=False)
+    assert loaded.layers[1].get_weights()[0].tolist() == model.layers[1].get_weights()[0].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+def test_other_floating_weights_are_stored_as_float32(tmp_path, dtype):
+    model = vg.sequential(layers=[vg.layers.dense(units=2, input_shape=[3], dtype=dtype)])
+    model.save(tmp_path)
+    loaded = vg.load_layers_model(tmp_path)
+    assert [w.dtype for w in loaded.weights] == [dtype, dtype]
+    np.testing.assert_allclose(loaded.predict(X).numpy(), model.predict(X).numpy(), rtol=2e-3)
+
+
+def test_a_batch_normalization_has_its_averages_after_loading(tmp_path):
+    model = vg.sequential(layers=[vg.layers.batch_normalization(input_shape=[3])])
+    for _ in range(5):
+        model(X, training=True)
+    model.save(tmp_path)
+    loaded = vg.load_layers_model(tmp_path)
+    assert weights_of(loaded) == weights_of(model)
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_metadata_is_kept(tmp_path):
+    model = make()
+    assert model.get_user_defined_metadata() is None
+    model.set_user_defined_metadata({"classes": ["a", "b"], "n": 1.5})
+    model.save(tmp_path)
+    assert vg.load_layers_model(tmp_path).get_user_defined_metadata() == {"classes": ["a", "b"], "n": 1.5}
+    with pytest.raises(TypeError, match="must be JSON values"):
+        model.set_user_defined_metadata({"x": object()})
+
+
+def test_what_cannot_be_saved_is_an_error_before_anything_is_written(tmp_path):
+    with pytest.raises(ValueError, match="has no layers yet"):
+        vg.sequential().save(tmp_path / "x")
+
+    class Odd(vg.layers.Layer):
+        def get_config(self):
+            return {"x": object(), **super().get_config()}
+
+    with pytest.raises(ValueError, match="not made of JSON values"):
+        vg.sequential(layers=[Odd(input_shape=[1])]).save(tmp_path / "x")
+    inner = vg.sequential(layers=[vg.layers.dense(units=1, name="same", input_shape=[1])])
+    with pytest.raises(ValueError, match=r"two weights of .* are named 'same/kernel'"):
+        vg.sequential(layers=[inner, vg.layers.dense(units=1, name="same")]).save(tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_unwritable_place_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        make().save(tmp_path / "file" / "model")
