@@ -30,6 +30,11 @@ class ActivationFunction(Named):
     def __call__(self, x: Tensor) -> Tensor:
         return self.function(x)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if ACTIVATIONS.get(self.name) is self.function:
+            return get_activation, (self.name,)
+        return ActivationFunction, (self.name, self.function)
+
     def __repr__(self) -> str:
         return f"<activation {self.name}>"
 
