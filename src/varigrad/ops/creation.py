@@ -189,7 +189,7 @@ def variable(
 
 
 def zeros(shape: Sequence[int], dtype: str = "float32") -> Tensor:
-    """Zeros in a shape. Mirrors `tf.zeros`.
+    """Zeros in a shape; empty texts for dtype string. Mirrors `tf.zeros`.
 
     >>> import varigrad as vg
     >>> vg.zeros([2, 2]).tolist()
@@ -206,6 +206,8 @@ def ones(shape: Sequence[int], dtype: str = "float32") -> Tensor:
     >>> vg.ones([2], "int32").tolist()
     [1, 1]
     """
+    if dtype == "string":
+        raise TypeError("ones: there is no one among strings; vg.fill repeats a text")
     attrs = {"shape": normalize_shape("ones", shape), "value": 1, "dtype": check_dtype("ones", dtype)}
     return run_kernel("Fill", (), attrs)
 

@@ -14,9 +14,10 @@ __all__ = ["KERNELS", "UPDATES"]
 
 
 def _fill(shape: tuple[int, ...], value: Any, dtype: str) -> Array:
-    if value == 0:
-        return np.zeros(shape, numpy_dtype(dtype))
-    return np.full(shape, value, numpy_dtype(dtype))
+    target = numpy_dtype(dtype)
+    if target.kind == "O":
+        return np.full(shape, "", target)
+    return np.full(shape, value, target) if value else np.zeros(shape, target)
 
 
 def _zeros_like(x: Array) -> Array:
