@@ -105,6 +105,17 @@ def test_state_goes_round_unchanged_before_any_step(name):
     assert w.shape == (2,)
 
 
+@EACH
+def test_slots_of_another_shape_are_refused_by_name(name):
+    w, optimizer = vg.variable([1.0, 2.0], name="w"), make(name)
+    optimizer.apply_gradients({"w": vg.ones([2])})
+    state = {s.name: s.tensor.numpy() for s in optimizer.get_weights()}
+    for slot in [s for s in state if s != "iter"]:
+        with pytest.raises(ValueError, match=rf"slot '{slot}' has shape \[3\] but the variable has \[2\]"):
+            make(name).set_weights({**state, slot: np.ones(3)})
+    assert w.shape == (2,)
+
+
 def test_the_state_handed_out_is_a_copy():
     vg.variable([1.0], name="w_gone")
     w = vg.variable([1.0], name="w")

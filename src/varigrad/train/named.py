@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from varigrad.tensor import Tensor
+from varigrad.tensor import Tensor, registered_variables
 
-__all__ = ["NamedTensor", "by_name"]
+__all__ = ["NamedTensor", "by_name", "list_names", "other_variables"]
 
 
 class NamedTensor(NamedTuple):
@@ -43,3 +43,17 @@ def _pair(item: Any) -> tuple[Any, Any]:
         name, tensor = cast("Sequence[Any]", item)
         return name, tensor
     return None, None
+
+
+def list_names(names: Iterable[str]) -> str:
+    """Names as they are written in messages: quoted, the first ten."""
+    listed = list(names)
+    more = f" and {len(listed) - 10} more" if len(listed) > 10 else ""
+    return ", ".join(repr(name) for name in listed[:10]) + more
+
+
+def other_variables(names: Iterable[str]) -> str:
+    """Words on which trainable variables there are besides those named."""
+    spoken = set(names)
+    others = [v.name for v in registered_variables() if v.trainable and v.name not in spoken]
+    return f"trainable variables not given: {list_names(others)}" if others else "every trainable variable is given"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
@@ -16,11 +16,11 @@ from varigrad.engine import NO_ATTRS, make_tensor, register_update, update_varia
 from varigrad.errors import DisposedError
 from varigrad.ops.arguments import cast_to, convert
 from varigrad.ops.assignment import assign
-from varigrad.tensor import Tensor, Variable, call_site, find_variable, format_shape, registered_variables
+from varigrad.tensor import Tensor, Variable, call_site, find_variable, format_shape
 from varigrad.train.clipping import clip_all_by_global_norm, clip_all_by_norm, clip_all_by_value
-from varigrad.train.named import NamedTensor, by_name
+from varigrad.train.named import NamedTensor, by_name, list_names, other_variables
 from varigrad.train.schedules import schedule_config, schedule_from_config
-from varigrad.train.slots import SlotGroup, slot_groups
+from varigrad.train.slots import Slots
 
 __all__ = ["Gradients", "LearningRate", "Optimizer", "register_rule"]
 
@@ -105,10 +105,7 @@ class Optimizer:
         self.clip_value = clip_value
         self._check_clipping()
         self._iterations = 0
-        self._groups: list[SlotGroup] = []
-        self._places: dict[str, tuple[SlotGroup, int]] = {}
-        self._restored: dict[str, list[Array]] = {}  # slots of variables that set_weights gave and no step has met yet
-        self._just_restored = False
+        self._slots = Slots(self.class_name)
         self._disposed_at: str | None = None
         self._lock = threading.RLock()
 
@@ -199,7 +196,7 @@ class Optimizer:
     def _advance(self) -> tuple[float, ...]:
         """Counts this step and gives its numbers: all that changes on the host from step to step."""
         rate = self.learning_rate
-        numbers = self.step_values(rate(self._iterations) if callable(rate) else rate)
+        numbers = self.step_values(float(rate(self._iterations) if callable(rate) else rate))
         self._iterations += 1
         return numbers
 
@@ -211,7 +208,7 @@ class Optimizer:
         updates: list[_Update] = []
         count = 0
         try:
-            for group in self._groups:
+            for group in self._slots.groups:
                 dtype = group.dtype
                 targets: list[Variable] = []
                 given: list[Tensor] = []
@@ -244,7 +241,7 @@ class Optimizer:
         for name, gradient in named.items():
             variable = find_variable(name)
             if variable is None:
-                raise ValueError(f"{op}: there is no variable named {name!r}; {_alive(named)}")
+                raise ValueError(f"{op}: there is no variable named {name!r}; {other_variables(named)}")
             if gradient is not None:
                 gradient = self._checked_gradient(variable, gradient)
                 if variable.trainable:
@@ -254,9 +251,9 @@ class Optimizer:
     def _checked_updates(self, gradients: Gradients) -> list[_Update]:
         given = self.checked_gradients(gradients)
         variables = {name: cast("Variable", find_variable(name)) for name in given}
-        self._make_slots(variables)
+        self._slots.meet(variables, self._fills())
         updates: list[_Update] = []
-        for group in self._groups:
+        for group in self._slots.groups:
             present = {
                 position: variable
                 for position, member in enumerate(group.members)
@@ -284,51 +281,6 @@ class Optimizer:
                 f"of shape {format_shape(variable.shape)}); both must be floating-point"
             )
         return gradient if gradient.dtype == variable.dtype else cast_to(gradient, variable.dtype)
-
-    def _make_slots(self, variables: Mapping[str, Variable]) -> None:
-        """Makes the slots of variables not met before, with the values that `set_weights` gave for them, if any."""
-        new: list[Variable] = []
-        for name, variable in variables.items():
-            place = self._places.get(name)
-            if place is None or place[0].members[place[1]].variable() is not variable:
-                new.append(variable)
-        if not new:
-            return
-        self._check_restored(variables, new)
-        self._groups = [group for group in self._groups if group.is_alive()]
-        for group in slot_groups(new, [self.slot_fill(slot) for slot in self.slot_names]):
-            self._groups.append(group)
-            for position, (name, _, _) in enumerate(group.members):
-                self._places.pop(name, None)  # a variable that took the name of another comes last
-                self._places[name] = group, position
-                for array, values in zip(group.arrays(position), self._restored.pop(name, ())):
-                    array[...] = values
-
-    def _check_restored(self, variables: Mapping[str, Variable], new: list[Variable]) -> None:
-        if not self._just_restored:
-            return
-        unknown = [v.name for v in new if v.name not in self._restored]
-        unused = [
-            name
-            for name in self._restored
-            if name not in variables and ((variable := find_variable(name)) is None or variable.trainable)
-        ]
-        if unknown and unused:
-            raise ValueError(
-                f"{self.class_name}.apply_gradients: the restored state is for other variables: it has slots for "
-                f"{_names(unused)}, which got no gradient, and none for {_names(unknown)}"
-            )
-        for variable in new:
-            for slot, values in zip(self.slot_names, self._restored.get(variable.name, ())):
-                self._check_slot("apply_gradients", variable, slot, values)
-        self._just_restored = False
-
-    def _check_slot(self, method: str, variable: Variable, slot: str, values: Array) -> None:
-        if values.shape != variable.shape:
-            raise ValueError(
-                f"{self.class_name}.{method}: the restored slot '{variable.name}/{slot}' has shape "
-                f"{format_shape(values.shape)} but the variable has {format_shape(variable.shape)}"
-            )
 
     def _clip(self, updates: list[_Update]) -> list[_Update]:
         self._check_clipping()
@@ -366,8 +318,7 @@ class Optimizer:
         Mirrors `getWeights` of `tf.train.Optimizer`.
         """
         with self._lock:
-            arrays = {name: group.arrays(position) for name, group, position in self._living()}
-            arrays.update(self._restored)
+            arrays = self._slots.read()
             weights = [NamedTensor("iter", make_tensor(np.array(self._iterations, np.int32)))]
             for slot, suffix in enumerate(self.slot_names):
                 weights += [
@@ -391,31 +342,12 @@ class Optimizer:
         Mirrors `setWeights` of `tf.train.Optimizer`.
         """
         iterations, states = self._parse_weights(weights)
-        strangers = [name for name in states if find_variable(name) is None]
-        if strangers:
-            raise ValueError(
-                f"{self.class_name}.set_weights: the state is for other variables: there is none named "
-                f"{_names(strangers)}; {_alive(states)}"
-            )
-        for name, arrays in states.items():
-            for slot, values in zip(self.slot_names, arrays, strict=True):
-                self._check_slot("set_weights", cast("Variable", find_variable(name)), slot, values)
         with self._lock:
+            self._slots.restore(states, self._fills())
             self._iterations = iterations
-            for name, group, position in self._living():
-                values = states.pop(name, None) or [np.array(self.slot_fill(slot)) for slot in self.slot_names]
-                for array, value in zip(group.arrays(position), values, strict=True):
-                    array[...] = value
-            self._restored = states
-            self._just_restored = bool(states)
 
-    def _living(self) -> list[tuple[str, SlotGroup, int]]:
-        """Where the slots of each variable alive are, in the order in which variables were first met."""
-        return [
-            (name, group, position)
-            for name, (group, position) in self._places.items()
-            if (variable := group.members[position].variable()) is not None and find_variable(name) is variable
-        ]
+    def _fills(self) -> dict[str, float]:
+        return {slot: self.slot_fill(slot) for slot in self.slot_names}
 
     def _parse_weights(self, weights: Gradients) -> tuple[int, dict[str, list[Array]]]:
         op = f"{self.class_name}.set_weights"
@@ -424,7 +356,7 @@ class Optimizer:
             for name, tensor in by_name(op, weights).items()
         }
         if "iter" not in given or given["iter"].size != 1:
-            raise ValueError(f"{op}: the state has no 'iter', the number of updates made; got {_names(given)}")
+            raise ValueError(f"{op}: the state has no 'iter', the number of updates made; got {list_names(given)}")
         iterations = int(given.pop("iter").item())
         found: dict[str, dict[str, Array]] = {}
         for key, array in given.items():
@@ -432,13 +364,15 @@ class Optimizer:
             if slot not in self.slot_names:
                 raise ValueError(
                     f"{op}: {key!r} is no slot of {self.class_name}, which has "
-                    f"{_names(self.slot_names) or 'none'}; was it saved from another optimizer?"
+                    f"{list_names(self.slot_names) or 'none'}; was it saved from another optimizer?"
                 )
             found.setdefault(name, {})[slot] = array
         for name, slots in found.items():
             missing = [slot for slot in self.slot_names if slot not in slots]
             if missing:
-                raise ValueError(f"{op}: the state of {name!r} lacks {_names(f'{name}/{slot}' for slot in missing)}")
+                raise ValueError(
+                    f"{op}: the state of {name!r} lacks {list_names(f'{name}/{slot}' for slot in missing)}"
+                )
         return iterations, {name: [slots[slot] for slot in self.slot_names] for name, slots in found.items()}
 
     def get_class_name(self) -> str:
@@ -467,9 +401,7 @@ class Optimizer:
     def dispose(self) -> None:
         """Gives back the memory of the slots at once; the optimizer cannot be used any more."""
         with self._lock:
-            for group in self._groups:
-                group.dispose()
-            self._groups, self._places, self._restored = [], {}, {}
+            self._slots.dispose()
             self._disposed_at = self._disposed_at or call_site()
 
     def __repr__(self) -> str:
@@ -485,16 +417,3 @@ def _restore(cls: type[Optimizer], config: Mapping[str, Any], weights: list[Name
 
 def _snake_case(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
-
-
-def _names(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - 10} more" if len(listed) > 10 else ""
-    return ", ".join(repr(name) for name in listed[:10]) + more
-
-
-def _alive(besides: Iterable[str]) -> str:
-    """Which trainable variables there are that are not spoken of."""
-    spoken = set(besides)
-    others = [v.name for v in registered_variables() if v.trainable and v.name not in spoken]
-    return f"trainable variables not given: {_names(others)}" if others else "every trainable variable is given"

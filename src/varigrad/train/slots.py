@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from varigrad.dtypes import Array
 from varigrad.scopes import dispose
-from varigrad.tensor import Tensor, Variable
+from varigrad.tensor import Tensor, Variable, find_variable, format_shape
+from varigrad.train.named import list_names, other_variables
 
-__all__ = ["SlotGroup", "slot_groups"]
+__all__ = ["SlotGroup", "Slots"]
 
 # One ufunc over many small arrays side by side beats one for each; of a larger array, the work itself is the cost.
 _SMALL = 16_384
@@ -60,14 +61,116 @@ class SlotGroup:
         start, end = self._ends[position : position + 2]
         return [slot.storage[start:end].reshape(self.members[position].shape) for slot in self.slots]
 
+    def tensors(self) -> list[tuple[Tensor, ...]]:
+        """All tensors over the group's memory."""
+        return [self.slots, *self._parts.values()]
+
+
+class Slots:
+    """The slots of every variable that an optimizer has met, and of those for which it was given some.
+
+    `fills` says what the slots of a variable are called and what they are filled with at first.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self.groups: list[SlotGroup] = []
+        self._owner = owner
+        self._places: dict[str, tuple[SlotGroup, int]] = {}
+        self._given: dict[str, list[Array]] = {}  # restored, of variables that no step has met since
+        self._just_restored = False
+
+    def meet(self, variables: Mapping[str, Variable], fills: Mapping[str, float]) -> None:
+        """Makes slots for those among the variables that have none: with the values restored for them, if any, or
+        filled anew."""
+        new = [variable for name, variable in variables.items() if not self._knows(name, variable)]
+        if not new:
+            return
+        self._check_restored(variables, new, fills)
+        self.groups = [group for group in self.groups if group.is_alive()]
+        self._places = {name: place for name, place in self._places.items() if place[0].is_alive()}
+        for group in _groups(new, list(fills.values())):
+            self.groups.append(group)
+            for position, member in enumerate(group.members):
+                self._places.pop(member.name, None)  # a variable that took the name of another comes last
+                self._places[member.name] = group, position
+                for array, values in zip(group.arrays(position), self._given.pop(member.name, ())):
+                    array[...] = values
+
+    def read(self) -> dict[str, list[Array]]:
+        """The slots of each variable alive, in its shape and in the order in which variables were first met."""
+        return {name: group.arrays(position) for name, group, position in self._living()} | self._given
+
+    def restore(self, states: Mapping[str, list[Array]], fills: Mapping[str, float]) -> None:
+        """Gives every variable the slots that `states` has under its name, and starts the others afresh.
+
+        Raises:
+            ValueError: `states` is for other variables or shapes; nothing has changed then.
+        """
+        op = f"{self._owner}.set_weights"
+        found = {name: find_variable(name) for name in states}
+        strangers = [name for name, variable in found.items() if variable is None]
+        if strangers:
+            raise ValueError(
+                f"{op}: the state is for other variables: there is none named {list_names(strangers)}; "
+                f"{other_variables(states)}"
+            )
+        for variable in found.values():
+            if variable is not None:
+                self._check_shapes(op, variable, fills, states[variable.name])
+        self._given = dict(states)
+        for name, group, position in self._living():
+            for array, values in zip(group.arrays(position), self._given.pop(name, fills.values()), strict=True):
+                array[...] = values
+        self._just_restored = bool(self._given)
+
     def dispose(self) -> None:
         """Gives the memory back."""
-        dispose([self.slots, self._parts])
+        dispose([group.tensors() for group in self.groups])
+        self.groups, self._places, self._given = [], {}, {}
+
+    def _knows(self, name: str, variable: Variable) -> bool:
+        place = self._places.get(name)
+        return place is not None and place[0].members[place[1]].variable() is variable
+
+    def _living(self) -> list[tuple[str, SlotGroup, int]]:
+        return [
+            (name, group, position)
+            for name, (group, position) in self._places.items()
+            if (variable := find_variable(name)) is not None and self._knows(name, variable)
+        ]
+
+    def _check_restored(
+        self, variables: Mapping[str, Variable], new: Sequence[Variable], fills: Mapping[str, float]
+    ) -> None:
+        op = f"{self._owner}.apply_gradients"
+        for variable in new:
+            self._check_shapes(op, variable, fills, self._given.get(variable.name, []))
+        unknown = [v.name for v in new if v.name not in self._given]
+        unused = [
+            name
+            for name in self._given
+            if name not in variables and ((other := find_variable(name)) is None or other.trainable)
+        ]
+        if self._just_restored and unknown and unused:
+            raise ValueError(
+                f"{op}: the restored state is for other variables: it has slots for {list_names(unused)}, which got no "
+                f"gradient, and none for {list_names(unknown)}"
+            )
+        self._just_restored = False
+
+    @staticmethod
+    def _check_shapes(op: str, variable: Variable, names: Iterable[str], arrays: Sequence[Array]) -> None:
+        for slot, values in zip(names, arrays):
+            if values.shape != variable.shape:
+                raise ValueError(
+                    f"{op}: the restored slot '{variable.name}/{slot}' has shape {format_shape(values.shape)} but the "
+                    f"variable has {format_shape(variable.shape)}"
+                )
 
 
-def slot_groups(variables: Iterable[Variable], fills: Sequence[float]) -> Iterator[SlotGroup]:
-    """Groups for variables that are first seen together, each slot filled with its number in `fills`: small ones share
-    a group with those of their dtype, large ones have one alone."""
+def _groups(variables: Iterable[Variable], fills: Sequence[float]) -> Iterator[SlotGroup]:
+    """Groups for variables that are first met together: small ones share a group with those of their dtype, a large one
+    has a group alone."""
     open_groups: dict[np.dtype[np.generic], list[Variable]] = {}
     for variable in variables:
         size, dtype = variable.storage.size, variable.storage.dtype

@@ -201,7 +201,7 @@ def fused(rule: Rule) -> Callable[..., None]:
     the flat slots, each of all targets side by side."""
 
     def update(targets: list[Array], inputs: list[Array], state: list[Array]) -> None:
-        *gradients, numbers = inputs
+        gradients, numbers = inputs[:-1], inputs[-1]
         shapes = tuple([target.shape for target in targets])
         space = _workspace(get_ident(), numbers.dtype.char, numbers.size, shapes)
         space.numbers[...] = numbers
