@@ -132,6 +132,10 @@ def test_expand_dims_puts_in_an_axis_and_squeeze_takes_it_out(array, data):
     same(vg.squeeze(expanded), np.squeeze(array))
 
 
+def test_squeeze_without_axes_takes_out_all_of_length_1():
+    assert vg.squeeze(vg.zeros([2, 1, 3, 1]), []).shape == (2, 3)
+
+
 def test_squeeze_explains_an_axis_that_is_longer():
     with pytest.raises(ValueError, match=r"squeeze: axis 1 has length 3, not 1 \(x: \[2, 3, 4\]\)"):
         vg.squeeze(X, 1)

@@ -211,7 +211,7 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
 
     Args:
         x: Any shape and dtype.
-        axis: The axes to take out; None means every axis of length 1.
+        axis: The axes to take out; None, or no axes, means every axis of length 1.
 
     Raises:
         ValueError: An axis named is out of range or longer than 1.
@@ -223,7 +223,7 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     (1, 2)
     """
     x = convert(x, "squeeze", "x")
-    if axis is None:
+    if axis is None or axis in ((), []):
         shape = tuple([n for n in x.shape if n != 1])
     else:
         axes = normalize_axes("squeeze", axis, x.rank)
