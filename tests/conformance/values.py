@@ -118,7 +118,7 @@ class Codec:
         if isinstance(value, complex):
             return [self.encode(value.real), self.encode(value.imag)]
         if isinstance(value, bytes):
-            return value.decode()
+            return self._array(np.frombuffer(value, np.uint8))
         if isinstance(value, np.generic):
             return self.encode(value.item())
         if isinstance(value, np.ndarray):
@@ -147,6 +147,8 @@ class Codec:
         if array.dtype.kind == "c":
             array = np.ascontiguousarray(array).view(np.float32)
         name = _TYPED_ARRAYS.get(array.dtype.name)
+        if array.dtype.kind == "O":
+            return [item.decode() if isinstance(item, bytes) else item for item in array.tolist()]
         if name is None:
             return self.encode(array.tolist())
         return {"$": "array", "dtype": name, "bytes": base64.b64encode(array.tobytes()).decode()}
