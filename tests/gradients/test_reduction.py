@@ -60,10 +60,31 @@ for _name, _x in {"no zero": X[0], "one zero": ONE_ZERO, "two zeros": TWO_ZEROS,
             }
 
 
+def in_complex(f):
+    """`f` of complex numbers as a real function of real ones, in single precision, so checked with `LOOSE`."""
+
+    def real(x):
+        z = x.cast("complex64") * (0.6 - 1.1j) + (1.3 + 0.4j)
+        return vg.abs(f(z) + (0.3 - 0.2j)).cast("float64")
+
+    return real
+
+
+LOOSE = {"step": 1e-2, "relative": 2e-2, "absolute": 2e-2}
+CASES |= {
+    "Sum: complex": (in_complex(lambda z: vg.sum(z * z, 1)), ONE_ZERO),
+    "Mean: complex": (in_complex(lambda z: vg.mean(z * z, 0)), ONE_ZERO),
+    "Prod: complex": (in_complex(lambda z: vg.prod(z, 1)), ONE_ZERO),
+    "Cumsum: complex": (in_complex(lambda z: vg.cumsum(z * z, 1)), ONE_ZERO),
+    "Cumprod: complex": (in_complex(lambda z: vg.cumprod(z, 1)), ONE_ZERO),
+    "Cumprod: complex, exclusive": (in_complex(lambda z: vg.cumprod(z, 1, exclusive=True, reverse=True)), ONE_ZERO),
+}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_gradients_agree_with_finite_differences(case):
     f, *args = CASES[case]
-    check_gradients(f, *args)
+    check_gradients(f, *args, **(LOOSE if "complex" in case else {}))
 
 
 def test_every_gradient_has_a_case():

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel
-from varigrad.gradients.rules import sum_to
+from varigrad.gradients.rules import chain, sum_to
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
+from varigrad.ops.elementwise import conj
 from varigrad.tape import Gradient, input_shapes, inputs, inputs_and_outputs, nothing
 from varigrad.tensor import Tensor
 
@@ -57,20 +58,24 @@ def _prod(dy: Tensor, x: Tensor, axis: tuple[int, ...], keep_dims: bool) -> Tens
     """Each element's derivative is the product of those before it and of those after it, zeros or not."""
     perm = tuple([a for a in range(x.rank) if a not in axis]) + axis
     kept = x.rank - len(axis)
-    last = run_kernel("Transpose", (x,), {"perm": perm})
+    last = _transposed(x, perm)
     row = reshape_to(last, (*last.shape[:kept], prod(last.shape[kept:])))
     before = run_kernel("Cumprod", (row,), {"axis": kept, "exclusive": True, "reverse": False})
     after = run_kernel("Cumprod", (row,), {"axis": kept, "exclusive": True, "reverse": True})
     others = reshape_to(mul(before, after), last.shape)
-    inverse = tuple(sorted(range(x.rank), key=perm.__getitem__))
-    others = run_kernel("Transpose", (others,), {"perm": inverse})
-    return multiply_no_nan(others, keep_axes(dy, x.shape, axis, keep_dims))
+    others = _transposed(others, tuple(sorted(range(x.rank), key=perm.__getitem__)))
+    return chain(others, keep_axes(dy, x.shape, axis, keep_dims))
+
+
+def _transposed(x: Tensor, perm: tuple[int, ...]) -> Tensor:
+    return x if perm == tuple(range(x.rank)) else run_kernel("Transpose", (x,), {"perm": perm})
 
 
 def _cumprod(dy: Tensor, x: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
     """Every product that has an element in it is, but for that element, the product of those before it times what
     comes after it: the first a running product, the sum over the second a recurrence. No division, so zeros are fine.
     """
+    x = conj(x)
     attrs = {"axis": axis, "reverse": not reverse}
     before = run_kernel("Cumprod", (x,), {"axis": axis, "exclusive": True, "reverse": reverse})
     if exclusive:
@@ -81,8 +86,8 @@ def _cumprod(dy: Tensor, x: Tensor, axis: int, exclusive: bool, reverse: bool) -
 
 
 def _exclusive_recurrence(dy: Tensor, a: Tensor, u: Tensor, axis: int, reverse: bool) -> tuple[Any, ...]:
-    db = run_kernel("ExclusiveRecurrence", (a, dy), {"axis": axis, "reverse": not reverse})
-    return lambda: mul(db, u), db
+    db = run_kernel("ExclusiveRecurrence", (conj(a), dy), {"axis": axis, "reverse": not reverse})
+    return lambda: mul(db, conj(u)), db
 
 
 def _cumsum(dy: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
