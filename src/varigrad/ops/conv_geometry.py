@@ -144,17 +144,16 @@ def per_axis(op: str, argument: str, value: int | Sequence[int], axes: int) -> t
 
 
 def _explicit_pads(op: str, pad: Any, axes: int, channels_first: bool) -> Pads:
-    given: list[Any] = list(pad) if isinstance(pad, (list, tuple)) else [(pad, pad)] * axes  # pyright: ignore
+    """What to add to the spatial axes, of a number for all sides or pairs for all axes of the input."""
+    given: list[Any] = list(pad) if isinstance(pad, (list, tuple)) else [(pad, pad)] * (axes + 2)  # pyright: ignore
     try:
         pairs = [(operator.index(before), operator.index(after)) for before, after in given]
     except (TypeError, ValueError):
         pairs = []
-    if len(pairs) == axes + 2:
-        pairs = pairs[2:] if channels_first else pairs[1:-1]
-    elif len(pairs) == 4 and axes == 1:
-        pairs = pairs[2:3]  # as for an image of height 1
-    if len(pairs) != axes or min(map(min, pairs)) < 0:
+    if axes == 1 and len(pairs) == 4:
+        pairs = pairs[1:]  # as for an image of height 1
+    if len(pairs) != axes + 2 or min(map(min, pairs)) < 0:
         raise ValueError(
             f"{op}: pad must be 'same', 'valid', a whole number, or [before, after] for each axis, got {pad!r}"
         )
-    return tuple(pairs)
+    return tuple(pairs[2:] if channels_first else pairs[1:-1])
