@@ -134,6 +134,7 @@ def test_expand_dims_puts_in_an_axis_and_squeeze_takes_it_out(array, data):
 
 def test_squeeze_without_axes_takes_out_all_of_length_1():
     assert vg.squeeze(vg.zeros([2, 1, 3, 1]), []).shape == (2, 3)
+    assert vg.squeeze(vg.zeros([2, 1, 3, 1]), np.int64(1)).shape == (2, 3, 1)
 
 
 def test_squeeze_explains_an_axis_that_is_longer():

@@ -223,7 +223,7 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     (1, 2)
     """
     x = convert(x, "squeeze", "x")
-    if axis is None or axis in ((), []):
+    if axis is None or (isinstance(axis, (list, tuple)) and not axis):
         shape = tuple([n for n in x.shape if n != 1])
     else:
         axes = normalize_axes("squeeze", axis, x.rank)
