@@ -178,6 +178,25 @@ def test_a_new_variable_under_an_old_name_starts_afresh(name):
 
 
 @EACH
+def test_the_slots_of_variables_that_are_gone_are_given_back_and_those_beside_them_kept(name):
+    a, b, c = (vg.variable(np.ones(10), name=n) for n in "abc")
+    alone = vg.variable(np.ones(10), name="alone")
+    optimizer, own = CASES[name](), CASES[name]()
+    optimizer.apply_gradients({n: vg.ones([10]) for n in "abc"})
+    own.apply_gradients({"alone": vg.ones([10])})
+    slots = len([w for w in optimizer.get_weights() if w.name.startswith("a/")])
+    before = vg.memory().num_bytes
+    b.dispose()
+    del c
+    for _ in range(2):
+        optimizer.apply_gradients({"a": vg.ones([10])})
+        own.apply_gradients({"alone": vg.ones([10])})
+    assert before - vg.memory().num_bytes == 2 * 40 * (1 + slots)
+    assert len(optimizer.get_weights()) == 1 + slots
+    np.testing.assert_array_equal(a.numpy(), alone.numpy())
+
+
+@EACH
 def test_variables_come_go_and_are_skipped_without_touching_the_state_of_others(name):
     random = np.random.default_rng(1)
     names = ["a", "b", "c"]

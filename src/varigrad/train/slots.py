@@ -42,9 +42,17 @@ class SlotGroup:
         self.slots = tuple([Tensor(np.full(self._ends[-1], fill, self.dtype)) for fill in fills])
         self._parts: dict[int, tuple[Tensor, ...]] = {}
 
-    def is_alive(self) -> bool:
-        """Whether any of the variables is."""
-        return any(member.variable() is not None for member in self.members)
+    def living(self) -> list[tuple[int, Variable]]:
+        """The variables that still are, and their positions."""
+        return [
+            (position, variable)
+            for position, member in enumerate(self.members)
+            if (variable := find_variable(member.name)) is not None and variable is member.variable()
+        ]
+
+    def is_whole(self) -> bool:
+        """Whether all variables still are."""
+        return len(self.living()) == len(self.members)
 
     def part(self, position: int) -> tuple[Tensor, ...]:
         """The slots of one variable alone, flat; the same memory and, at each call, the same tensors."""
@@ -82,23 +90,16 @@ class Slots:
     def meet(self, variables: Mapping[str, Variable], fills: Mapping[str, float]) -> None:
         """Makes slots for those among the variables that have none: with the values restored for them, if any, or
         filled anew."""
+        self._regroup_survivors(fills)
         new = [variable for name, variable in variables.items() if not self._knows(name, variable)]
-        if not new:
-            return
-        self._check_restored(variables, new, fills)
-        self.groups = [group for group in self.groups if group.is_alive()]
-        self._places = {name: place for name, place in self._places.items() if place[0].is_alive()}
-        for group in _groups(new, list(fills.values())):
-            self.groups.append(group)
-            for position, member in enumerate(group.members):
-                self._places.pop(member.name, None)  # a variable that took the name of another comes last
-                self._places[member.name] = group, position
-                for array, values in zip(group.arrays(position), self._given.pop(member.name, ())):
-                    array[...] = values
+        if new:
+            self._check_restored(variables, new, fills)
+            self._add(new, fills, self._given)
 
     def read(self) -> dict[str, list[Array]]:
         """The slots of each variable alive, in its shape and in the order in which variables were first met."""
-        return {name: group.arrays(position) for name, group, position in self._living()} | self._given
+        living = {name: group.arrays(position) for name, group, position in self._living()}
+        return living | {name: arrays for name, arrays in self._given.items() if find_variable(name) is not None}
 
     def restore(self, states: Mapping[str, list[Array]], fills: Mapping[str, float]) -> None:
         """Gives every variable the slots that `states` has under its name, and starts the others afresh.
@@ -127,6 +128,30 @@ class Slots:
         """Gives the memory back."""
         dispose([group.tensors() for group in self.groups])
         self.groups, self._places, self._given = [], {}, {}
+
+    def _add(self, variables: Iterable[Variable], fills: Mapping[str, float], values: dict[str, list[Array]]) -> None:
+        """Makes slots, and takes what they hold from `values` where it has some."""
+        for group in _groups(variables, list(fills.values())):
+            self.groups.append(group)
+            for position, member in enumerate(group.members):
+                self._places[member.name] = group, position
+                for array, value in zip(group.arrays(position), values.pop(member.name, ())):
+                    array[...] = value
+
+    def _regroup_survivors(self, fills: Mapping[str, float]) -> None:
+        """Drops the slots of variables that are gone; a group with gaps could not be updated in one go any more."""
+        broken = [group for group in self.groups if not group.is_whole()]
+        if not broken:
+            return
+        survivors: list[Variable] = []
+        values: dict[str, list[Array]] = {}
+        for group in broken:
+            self.groups.remove(group)
+            for position, variable in group.living():
+                survivors.append(variable)
+                values[variable.name] = group.arrays(position)
+        self._places = {name: place for name, place in self._places.items() if place[0] not in broken}
+        self._add(survivors, fills, values)
 
     def _knows(self, name: str, variable: Variable) -> bool:
         place = self._places.get(name)
