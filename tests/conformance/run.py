@@ -181,12 +181,14 @@ class Run:
 
     def _add(self, file: str, names: list[str], found: dict[int, Outcome], only: str) -> None:
         for index, name in enumerate(names):
+            if not re.search(only, name):
+                continue
             reason = self._exclusions.reason(file, name.partition(" #")[0])
             if reason is not None:
                 self.outcomes.append(Outcome(file, name, EXCLUDED, reason=reason))
             elif index in found:
                 self.outcomes.append(found[index])
-            elif re.search(only, name):
+            else:
                 self.outcomes.append(Outcome(file, name, FAILED, "not run", "the file ended before this spec"))
         if not self._trace:
             print(".", end="", flush=True)
