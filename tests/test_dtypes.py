@@ -1,29 +1,136 @@
-"""dtypes: what values of each kind become."""
+"""dtypes: names, promotion, and what Python, NumPy and pandas values become."""
+
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import varigrad as vg
+from varigrad.dtypes import dtype_name, is_differentiable, is_floating, numpy_dtype, promote
+
+NAMES = ["bool", "int32", "int64", "float16", "float32", "float64", "complex64"]
 
 
-@pytest.mark.parametrize("shape", [[0], [0, 5]])
-def test_nothing_can_be_a_string_tensor(shape):
-    x = vg.tensor([], shape, "string")
-    assert x.shape == tuple(shape)
-    assert x.dtype == "string"
+def test_names_and_numpy_dtypes_are_one_to_one():
+    for name in [*NAMES, "string"]:
+        assert dtype_name(numpy_dtype(name)) == name
+    with pytest.raises(ValueError, match="zeros: unknown dtype 'float'; use one of float32, int32"):
+        vg.zeros([1], "float")
+    with pytest.raises(ValueError, match="unknown dtype"):
+        vg.zeros([1], np.float32)
 
 
-def test_numbers_are_not_strings():
-    with pytest.raises(TypeError, match="cannot become string"):
-        vg.tensor([1.5], dtype="string")
+def test_what_is_floating_and_what_is_differentiable():
+    assert [n for n in NAMES if is_floating(n)] == ["float16", "float32", "float64"]
+    assert [n for n in NAMES if is_differentiable(numpy_dtype(n))] == ["float16", "float32", "float64", "complex64"]
 
 
-def test_rows_that_are_arrays_keep_their_kind():
-    rows = [np.array([1, 2], np.int32), np.array([3, 4], np.int32), [5, 6]]
-    assert vg.tensor(rows).dtype == "int32"
-    assert vg.tensor([np.array([1.5, 2.0]), np.array([3, 4])]).dtype == "float32"
+def test_the_later_of_two_dtypes_wins():
+    for i, a in enumerate(NAMES):
+        for j, b in enumerate(NAMES):
+            assert promote(a, b) == NAMES[max(i, j)]
+    assert promote("string", "string") == "string"
+    with pytest.raises(TypeError, match="add: dtypes string and int32 cannot be combined"):
+        promote("string", "int32", "add")
 
 
-def test_numbers_written_in_python_are_floats():
-    assert vg.tensor([[1, 2], [3, 4]]).dtype == "float32"
-    assert vg.tensor(range(3)).dtype == "float32"
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (1, "float32"),
+        (1.5, "float32"),
+        (True, "bool"),
+        (2j, "complex64"),
+        ("text", "string"),
+        (b"bytes", "string"),
+        ([1, 2], "float32"),
+        ([[1, 2.5]], "float32"),
+        ([True, False], "bool"),
+        ([True, 2], "float32"),
+        ([1, 2j], "complex64"),
+        (["a"], "string"),
+        ((1, 2), "float32"),
+        (range(3), "float32"),
+        ([], "float32"),
+        ([np.float64(1), 2], "float32"),
+        (np.zeros(2, np.float64), "float32"),
+        (np.zeros(2, np.float16), "float32"),
+        (np.zeros(2, np.int64), "int32"),
+        (np.zeros(2, np.uint8), "int32"),
+        (np.zeros(2, np.int16), "int32"),
+        (np.zeros(2, bool), "bool"),
+        (np.zeros(2, np.complex128), "complex64"),
+        (np.array(["a"]), "string"),
+        (np.float64(1), "float32"),
+        (np.int64(1), "int32"),
+        (pd.Series([1, 2]), "int32"),
+        (pd.Series([1.5, 2]), "float32"),
+        (pd.Series([True, False]), "bool"),
+        (pd.Series(["a", "b"]), "string"),
+        (pd.Series(["a", "b"]).astype("category"), "string"),
+        (pd.DataFrame({"a": [1, 2], "b": [1.5, 2]}), "float32"),
+        (pd.DataFrame({"a": [1, 2], "b": [True, False]}), "float32"),
+        (pd.Index([1, 2]), "int32"),
+        ([Decimal("1.5"), 2], "float32"),
+    ],
+    ids=repr,
+)
+def test_what_values_become_when_no_dtype_is_named(values, dtype):
+    assert vg.tensor(values).dtype == dtype
+
+
+def test_data_frames_keep_their_values():
+    frame = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": [0.5, -1]})
+    assert vg.tensor(frame).tolist() == [[1, 1, 0.5], [2, 0, -1]]
+    assert vg.add(pd.Series([1.0, 2.0]), 1).tolist() == [2, 3]
+    assert vg.tensor(pd.Series(["a", "b"])).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("dtype", [*NAMES, "string"])
+def test_a_dtype_asked_for_by_name_is_given(dtype):
+    values = ["1", "0"] if dtype == "string" else [1, 0]
+    x = vg.tensor(values, dtype=dtype)
+    assert x.dtype == dtype
+    assert x.tolist() == values
+
+
+def test_values_are_copied():
+    array = np.zeros(3, np.float32)
+    x = vg.tensor(array)
+    array[0] = 1
+    assert x.tolist() == [0, 0, 0]
+    assert vg.tensor(np.zeros((3, 2), np.float32).T).storage.flags.c_contiguous
+
+
+def test_whole_numbers_beyond_single_precision_keep_their_value_as_integers():
+    assert vg.tensor([2**31 - 1], dtype="int32").item() == 2**31 - 1
+    assert vg.tensor([2**53 + 1], dtype="int64").item() == 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "error", "message"),
+    [
+        ([2**31], "int32", ValueError, "tensor: values holds 2147483648, which does not fit int32"),
+        (np.array([-(2**40)]), None, ValueError, "does not fit int32"),
+        ([float("nan")], "int32", ValueError, "holds nan, which does not fit int32"),
+        ([float("inf")], "int64", ValueError, "holds inf, which does not fit int64"),
+        ([[1, 2], [3]], None, ValueError, "ragged"),
+        (["a"], "float32", TypeError, "holds strings, which cannot become float32"),
+        ([1.0], "string", TypeError, "cannot become string"),
+        ([object()], None, TypeError, "holds object"),
+        ([None], None, TypeError, "holds NoneType None"),
+        ([{"a": 1}], None, TypeError, "holds dict"),
+        (np.array(["a", 1], object), None, TypeError, "strings and numbers together"),
+        (np.zeros(2, "datetime64[s]"), None, TypeError, "datetime64"),
+        (pd.Series(pd.to_datetime(["2020-01-01"])), None, TypeError, "datetime64"),
+    ],
+)
+def test_values_that_a_tensor_cannot_hold_are_explained(values, dtype, error, message):
+    with pytest.raises(error, match=message):
+        vg.tensor(values, dtype=dtype)
+
+
+def test_none_is_not_a_tensor():
+    with pytest.raises(TypeError, match="add: b must be a tensor or an array, got None"):
+        vg.add([1.0], None)

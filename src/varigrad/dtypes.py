@@ -127,7 +127,7 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
         raise TypeError(f"{op}: {argument} holds strings, which cannot become {dtype_name(target)}")
     with np.errstate(all="ignore"):
         if target.kind != "c" and array.dtype.kind == "c":
-            array = array.real
+            array = np.real(array)
         return np.array(array, dtype=target, order="C")
 
 
@@ -165,10 +165,12 @@ def _plain_objects(array: Array, op: str, argument: str) -> Array:
         return array.astype(
             complex if any(issubclass(kind, (complex, np.complexfloating)) for kind in kinds) else float
         )
-    odd: Any = next((item for item in array.flat if not isinstance(item, (str, bytes, Number, np.bool_))), None)
-    if odd is None:
-        raise TypeError(f"{op}: {argument} holds strings and numbers together; a tensor has one dtype")
-    raise TypeError(f"{op}: {argument} holds {type(odd).__name__} {odd!r}; a tensor holds numbers, bools or strings")
+    for item in array.flat:
+        if not isinstance(item, (str, bytes, Number, np.bool_)):
+            raise TypeError(
+                f"{op}: {argument} holds {type(item).__name__} {item!r}; a tensor holds numbers, bools or strings"
+            )
+    raise TypeError(f"{op}: {argument} holds strings and numbers together; a tensor has one dtype")
 
 
 def _decode_strings(array: Array, op: str, argument: str) -> Array:
