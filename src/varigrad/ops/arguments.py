@@ -266,6 +266,8 @@ def normalize_axes(op: str, axis: int | Sequence[int] | None, rank: int) -> tupl
     """Axes counted from the front, in order; None means all of them."""
     if axis is None:
         return tuple(range(rank))
+    if isinstance(axis, int):
+        return (axis % rank if -rank <= axis < rank else normalize_axis(op, axis, rank),)
     given = axis if isinstance(axis, (list, tuple)) else (axis,)
     axes = tuple(sorted(normalize_axis(op, a, rank) for a in given))
     if len(set(axes)) != len(axes):
