@@ -1,7 +1,5 @@
 """Derivatives of products with a bias and an activation."""
 
-# pyright: reportUnknownLambdaType=false
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,7 +17,6 @@ __all__ = ["GRADIENTS"]
 # dy, y -> the gradient of what the activation was applied to.
 _ACTIVATION_GRADIENTS: dict[str, Rule] = {
     "elu": ELEMENTWISE["Elu"].rule,
-    "linear": lambda dy, y: dy,
     "relu": ELEMENTWISE["Relu"].rule,
     "sigmoid": ELEMENTWISE["Sigmoid"].rule,
 }
@@ -30,21 +27,45 @@ def _factors_and_output(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...])
     return (*outputs, *inputs[:2], inputs[2].storage.shape if len(inputs) > 2 else None)
 
 
-def _fused(product_gradients: Rule) -> Gradient:
-    """The rule of a product with a bias and an activation, from the product's own."""
+def _fused_mat_mul(
+    dy: Tensor,
+    y: Tensor,
+    a: Tensor,
+    b: Tensor,
+    bias: tuple[int, ...] | None,
+    transpose_a: bool,
+    transpose_b: bool,
+    activation: str,
+) -> tuple[Any, ...]:
+    if activation != "linear":
+        dy = _ACTIVATION_GRADIENTS[activation](dy, y)
+    for_a, for_b = factor_gradients(dy, a, b, transpose_a, transpose_b)
+    return (for_a, for_b) if bias is None else (for_a, for_b, lambda: sum_to(dy, bias))
+
+
+def _fused_convolution(kernel: str) -> Gradient:
+    """The rule of a convolution with a bias and an activation, from that of the convolution."""
+    convolution = CONVOLUTION[kernel].rule
 
     def rule(
-        dy: Tensor, y: Tensor, a: Tensor, b: Tensor, bias: tuple[int, ...] | None, activation: str, **attrs: Any
+        dy: Tensor,
+        y: Tensor,
+        x: Tensor,
+        filter: Tensor,
+        bias: tuple[int, ...] | None,
+        activation: str,
+        **geometry: Any,
     ) -> tuple[Any, ...]:
-        dy = _ACTIVATION_GRADIENTS[activation](dy, y)
-        gradients = product_gradients(dy, a, b, **attrs)
+        if activation != "linear":
+            dy = _ACTIVATION_GRADIENTS[activation](dy, y)
+        gradients = convolution(dy, x, filter, **geometry)
         return gradients if bias is None else (*gradients, lambda: sum_to(dy, bias))
 
     return Gradient(rule, _factors_and_output)
 
 
 GRADIENTS: dict[str, Gradient] = {
-    "FusedConv2D": _fused(CONVOLUTION["Conv2D"].rule),
-    "FusedDepthwiseConv2D": _fused(CONVOLUTION["DepthwiseConv2dNative"].rule),
-    "_FusedMatMul": _fused(factor_gradients),
+    "FusedConv2D": _fused_convolution("Conv2D"),
+    "FusedDepthwiseConv2D": _fused_convolution("DepthwiseConv2dNative"),
+    "_FusedMatMul": Gradient(_fused_mat_mul, _factors_and_output),
 }

@@ -21,7 +21,8 @@ def factor_gradients(
     dy: Tensor, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool
 ) -> tuple[Callable[[], Tensor], Callable[[], Tensor]]:
     """The gradients of both factors, each one product that transposes nothing in memory."""
-    a, b = conj(a), conj(b)
+    if dy.storage.dtype.kind == "c":
+        a, b = conj(a), conj(b)
 
     def for_a() -> Tensor:
         if transpose_a:

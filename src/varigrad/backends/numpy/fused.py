@@ -17,7 +17,6 @@ __all__ = ["KERNELS"]
 
 _ACTIVATE: dict[str, Callable[[Array], Array]] = {
     "elu": ELEMENTWISE["Elu"],
-    "relu": lambda y: np.maximum(y, constant(0, y.dtype), out=y),
     "sigmoid": ELEMENTWISE["Sigmoid"],
 }
 
@@ -25,6 +24,8 @@ _ACTIVATE: dict[str, Callable[[Array], Array]] = {
 def _finish(y: Array, bias: Array | None, activation: str) -> Array:
     if bias is not None:
         y += bias
+    if activation == "relu":
+        return np.maximum(y, constant(0, y.dtype), out=y)
     return y if activation == "linear" else _ACTIVATE[activation](y)
 
 
