@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from varigrad.layers.naming import spelling_key
 
-__all__ = ["Shape", "choice", "integers", "number", "partial_shape", "positive_integer"]
+__all__ = ["Shape", "boolean", "choice", "integers", "number", "partial_shape", "positive_integer", "seed_or_none"]
 
 # A shape whose unknown axes, such as the batch, are None.
 Shape: TypeAlias = tuple[int | None, ...]
@@ -40,6 +40,20 @@ def number(owner: str, argument: str, value: Any, low: float, high: float) -> fl
     """The argument as a number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
         raise ValueError(f"{owner}: {argument} must be a number from {low:g} to {high:g}, got {value!r}")
+    return value
+
+
+def boolean(owner: str, argument: str, value: Any) -> bool:
+    """The argument as a bool."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{owner}: {argument} must be True or False, got {value!r}")
+    return value
+
+
+def seed_or_none(owner: str, value: Any) -> int | None:
+    """A seed: an integer, or None for one of chance."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise TypeError(f"{owner}: seed must be an integer or None, got {value!r}")
     return value
 
 

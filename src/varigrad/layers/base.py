@@ -10,7 +10,7 @@ import numpy as np
 
 from varigrad.dtypes import is_floating, numpy_dtype
 from varigrad.engine import run_kernel
-from varigrad.layers.arguments import Shape, partial_shape
+from varigrad.layers.arguments import Shape, boolean, partial_shape
 from varigrad.layers.constraints import Constraint
 from varigrad.layers.initializers import Initializer, get_initializer
 from varigrad.layers.naming import current_scope, default_layer_name, name_scope, snake_case
@@ -106,6 +106,8 @@ class Layer(Serializable):
         owner = snake_case(self.class_name)
         if unknown:
             raise TypeError(_unknown_argument(owner, next(iter(unknown)), type(self)))
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"{owner}: name must be a string, got {name!r}")
         self.has_default_name = not name
         self.name = name or default_layer_name(self.class_name)
         self.built = False
@@ -119,7 +121,7 @@ class Layer(Serializable):
         self.dtype = dtype or input_dtype or ("float32" if self.batch_input_shape else None)
         if self.dtype is not None:
             numpy_dtype(self.dtype, owner)
-        self._trainable = trainable
+        self._trainable = boolean(owner, "trainable", trainable)
         self._initial_weights = weights
         self._trainable_weights: list[Variable] = []
         self._non_trainable_weights: list[Variable] = []
@@ -235,7 +237,7 @@ class Layer(Serializable):
 
     @trainable.setter
     def trainable(self, trainable: bool) -> None:
-        self._trainable = trainable
+        self._trainable = boolean(self.name, "trainable", trainable)
         self._freeze(not trainable)
 
     def _freeze(self, frozen: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from varigrad.layers.activations import ActivationLike, fused_name, get_activation
-from varigrad.layers.arguments import Shape, choice, integers, positive_integer
+from varigrad.layers.arguments import Shape, boolean, choice, integers, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.core import DATA_FORMATS
@@ -102,7 +102,7 @@ class Conv2D(Layer):
         self.data_format = choice("conv2d", "data_format", data_format or "channels_last", DATA_FORMATS)
         self.dilation_rate = integers("conv2d", "dilation_rate", dilation_rate, 2)
         self.activation = get_activation(activation)
-        self.use_bias = use_bias
+        self.use_bias = boolean("conv2d", "use_bias", use_bias)
         self.kernel_initializer = get_initializer(kernel_initializer or "glorot_normal")
         self.bias_initializer = get_initializer(bias_initializer or "zeros")
         self.kernel_regularizer = get_regularizer(kernel_regularizer)

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from varigrad.engine import run_kernel
 from varigrad.layers.activations import ActivationLike, fused_name, get_activation
-from varigrad.layers.arguments import Shape, choice, number, partial_shape, positive_integer
+from varigrad.layers.arguments import Shape, boolean, choice, number, partial_shape, positive_integer, seed_or_none
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.initializers import Initializer, get_initializer
@@ -140,7 +140,7 @@ class Dense(Layer):
         super().__init__(**options)
         self.units = positive_integer("dense", "units", units)
         self.activation = get_activation(activation)
-        self.use_bias = use_bias
+        self.use_bias = boolean("dense", "use_bias", use_bias)
         self.kernel_initializer = get_initializer(kernel_initializer or "glorot_normal")
         self.bias_initializer = get_initializer(bias_initializer or "zeros")
         self.kernel_regularizer = get_regularizer(kernel_regularizer)
@@ -243,7 +243,7 @@ class Dropout(Layer):
         super().__init__(**options)
         self.rate = number("dropout", "rate", rate, 0.0, 1.0)
         self.noise_shape = None if noise_shape is None else partial_shape("dropout", "noise_shape", noise_shape)
-        self.seed = seed
+        self.seed = seed_or_none("dropout", seed)
         self._calls = 0
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:

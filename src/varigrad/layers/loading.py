@@ -94,15 +94,15 @@ def _build(
     try:
         with custom_object_scope(custom_objects):
             model = deserialize(normalize_topology(document), LayersModel)
+        metadata = document.get("userDefinedMetadata")
+        if isinstance(metadata, Mapping):
+            model.set_user_defined_metadata(cast("Mapping[str, Any]", metadata))
     except RecursionError:
         raise ModelFileError("the model is nested too deeply") from None
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(str(error)) from error
     finally:
         DEFERRED.reset(token)
-    metadata = document.get("userDefinedMetadata")
-    if isinstance(metadata, Mapping):
-        model.set_user_defined_metadata(cast("Mapping[str, Any]", metadata))
     return model, deferred
 
 

@@ -195,7 +195,7 @@ class LayersModel(Layer):
     def set_user_defined_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Stores a JSON object with the model, in files too. Mirrors `tf.LayersModel.setUserDefinedMetadata`."""
         try:
-            self._user_defined_metadata = json.loads(json.dumps(dict(metadata)))
+            self._user_defined_metadata = json.loads(json.dumps(dict(metadata), allow_nan=False))
         except (TypeError, ValueError) as error:
             raise TypeError(f"set_user_defined_metadata: the metadata must be JSON values: {error}") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack, cast
 
-from varigrad.layers.arguments import Shape, number
+from varigrad.layers.arguments import Shape, boolean, number
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.initializers import Initializer, get_initializer
@@ -99,8 +99,8 @@ class BatchNormalization(Layer):
         self.axis = cast("int", axis)
         self.momentum = number("batch_normalization", "momentum", momentum, 0.0, 1.0)
         self.epsilon = number("batch_normalization", "epsilon", epsilon, 0.0, 1.0)
-        self.center = center
-        self.scale = scale
+        self.center = boolean("batch_normalization", "center", center)
+        self.scale = boolean("batch_normalization", "scale", scale)
         self.beta_initializer = get_initializer(beta_initializer or "zeros")
         self.gamma_initializer = get_initializer(gamma_initializer or "ones")
         self.moving_mean_initializer = get_initializer(moving_mean_initializer or "zeros")

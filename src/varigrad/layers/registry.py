@@ -104,7 +104,7 @@ def serialize(value: Any) -> Any:
 
 
 def deserialize(
-    stored: Mapping[str, Any],
+    stored: Any,
     kind: type[T],
     factories: Mapping[str, Callable[..., T]] | None = None,
 ) -> T:
@@ -119,7 +119,8 @@ def deserialize(
         ValueError: The class is unknown, or its config does not fit it.
     """
     what = snake_case(kind.__name__).split("_")[-1]
-    class_name, config = stored.get("class_name"), stored.get("config", {})
+    fields: Mapping[str, Any] = cast("Mapping[str, Any]", stored) if isinstance(stored, Mapping) else {}
+    class_name, config = fields.get("class_name"), fields.get("config", {})
     if not isinstance(class_name, str) or not isinstance(config, Mapping):
         raise ValueError(f"a stored {what} needs 'class_name' and 'config', got {stored!r:.200}")
     maker: Any = _custom_objects.get().get(class_name) or _classes.get(class_name)

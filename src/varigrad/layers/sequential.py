@@ -97,7 +97,7 @@ class Sequential(LayersModel):
         if not isinstance(stored, (list, tuple)):
             raise ValueError(f"a stored sequential model needs a list of layers, got {stored!r:.200}")
         model = cls(name=name, trainable=trainable)
-        for layer in cast("Sequence[Mapping[str, Any]]", stored):
+        for layer in cast("Sequence[Any]", stored):
             model.add(deserialize(layer, Layer))
         return model
 
