@@ -170,6 +170,14 @@ def test_repr_of_many_values_is_short():
     assert "..." in repr(x)
 
 
+def test_print_prints_a_tensor(capsys):
+    vg.print([[1, 2]], verbose=True)
+    vg.tensor([[1, 2]]).print(verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
+    assert any("float32" in line for line in lines)
+
+
 def test_repr_of_a_variable_shows_its_name():
     w = vg.variable([1.0], name="w")
     assert repr(w) == "Variable([1.], shape=[1], dtype=float32, name='w')"

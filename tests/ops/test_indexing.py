@@ -363,6 +363,19 @@ def test_scatter_nd_keeps_the_dtype_and_adds_exactly(dtype, count):
     np.testing.assert_array_equal(result.numpy(), expected)
 
 
+def test_a_vector_of_indices_scatters_by_one_number_each():
+    assert vg.scatter_nd([0, 4, 2], [100, 101, 102], [5]).tolist() == [100, 0, 102, 0, 101]
+    assert vg.scatter_nd([2, 0], [[1, 2], [3, 4]], [3, 2]).tolist() == [[3, 4], [0, 0], [1, 2]]
+    assert vg.tensor_scatter_update([1, 2, 3], [2], [9]).tolist() == [1, 2, 9]
+
+
+def test_negative_batch_dims_count_from_the_rank_of_the_indices():
+    x, indices = [[1, 11], [2, 22]], [[1, 0], [0, 1]]
+    assert vg.gather(x, indices, 1, -1).tolist() == vg.gather(x, indices, 1, 1).tolist() == [[11, 1], [2, 22]]
+    with pytest.raises(ValueError, match="batch_dims"):
+        vg.gather(x, indices, 1, -3)
+
+
 def test_tensor_scatter_update_replaces_and_the_last_update_stays():
     # tf.tensorScatterUpdate([1, 2, 3], [[1], [1]], [5, 6]) is [1, 6, 3]
     assert vg.tensor_scatter_update([1, 2, 3], [[1], [1]], [5, 6]).tolist() == [1, 6, 3]
@@ -401,6 +414,15 @@ def test_boolean_mask_takes_the_true_places():
     same(vg.boolean_mask(X, mask), X[mask])
     same(vg.boolean_mask(X, [True, False, False, True], 2), X[:, :, [0, 3]])
     same(asyncio.run(vg.boolean_mask_async([[1, 2], [3, 4]], [True, False], 1)), [[1], [3]])
+
+
+def test_where_async_lists_the_true_places():
+    mask = np.random.default_rng(0).integers(0, 2, (2, 3, 4)).astype(bool)
+    places = asyncio.run(vg.where_async(mask))
+    assert places.dtype == "int32"
+    same(places, np.argwhere(mask))
+    assert asyncio.run(vg.where_async([False])).shape == (0, 1)
+    assert asyncio.run(vg.where_async(True)).shape == (1, 0)
 
 
 @pytest.mark.parametrize("mask", [True, [True, False, True]])

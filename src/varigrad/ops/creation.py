@@ -24,6 +24,7 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "print",
     "range",
     "real",
     "scalar",
@@ -456,3 +457,14 @@ def buffer(shape: Sequence[int], dtype: str = "float32", values: Any = None) -> 
     [[0.0, 3.0], [0.0, 0.0]]
     """
     return TensorBuffer(normalize_shape("buffer", shape), dtype, values)
+
+
+def print(x: TensorLike, verbose: bool = False) -> None:
+    """Prints the values, and the dtype, rank and shape if `verbose`, in TensorFlow.js's layout. Mirrors `tf.print`.
+
+    >>> import varigrad as vg
+    >>> vg.print([1, 2.5])
+    Tensor
+        [1, 2.5]
+    """
+    convert(x, "print", "x").print(verbose)

@@ -12,7 +12,15 @@ import numpy as np
 from varigrad.dtypes import as_numpy
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import OutOfRangeError
-from varigrad.ops.arguments import TensorLike, convert, convert_integers, normalize_axis, normalize_shape, of_rank
+from varigrad.ops.arguments import (
+    TensorLike,
+    convert,
+    convert_integers,
+    normalize_axis,
+    normalize_shape,
+    of_rank,
+    reshape_to,
+)
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -28,6 +36,7 @@ __all__ = [
     "slice4d",
     "strided_slice",
     "tensor_scatter_update",
+    "where_async",
 ]
 
 _Slice = builtins.slice
@@ -160,7 +169,8 @@ def gather(x: TensorLike, indices: TensorLike, axis: int = 0, batch_dims: int = 
         x: Rank 1 or more, any dtype.
         indices: Integers from 0 to `x.shape[axis] - 1`, any shape.
         axis: The axis to take from.
-        batch_dims: How many leading axes `x` and `indices` share; each batch takes by its own indices.
+        batch_dims: How many leading axes `x` and `indices` share; each batch takes by its own indices. A negative
+            number counts from the rank of `indices`.
 
     Returns:
         Shape `[*x.shape[:axis], *indices.shape[batch_dims:], *x.shape[axis + 1:]]`.
@@ -182,6 +192,8 @@ def gather(x: TensorLike, indices: TensorLike, axis: int = 0, batch_dims: int = 
         raise ValueError("gather: x is a scalar, which has no axis to take from")
     axis = normalize_axis("gather", axis, x.rank)
     if batch_dims:
+        if batch_dims < 0:
+            batch_dims += indices.rank
         batch_dims = normalize_axis("gather", batch_dims, indices.rank + 1, "batch_dims")
         if batch_dims > axis:
             raise ValueError(f"gather: batch_dims {batch_dims} must not exceed axis {axis}")
@@ -221,7 +233,8 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -
     """Zeros in a shape, with each update added at its index tuple; those for one place add up. Mirrors `tf.scatterND`.
 
     Args:
-        indices: Integers `[..., depth]`; each row indexes the first `depth` axes of the result.
+        indices: Integers `[..., depth]`; each row indexes the first `depth` axes of the result. A vector is so many
+            rows of one number.
         updates: Shape `[*indices.shape[:-1], *shape[depth:]]`.
         shape: The shape of the result.
 
@@ -233,7 +246,7 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -
     >>> vg.scatter_nd([[1], [3], [1]], [5, 6, 7], [4]).tolist()
     [0.0, 12.0, 0.0, 6.0]
     """
-    indices = convert_integers(indices, "scatter_nd", "indices")
+    indices = _rows(convert_integers(indices, "scatter_nd", "indices"))
     updates = convert(updates, "scatter_nd", "updates")
     target = normalize_shape("scatter_nd", shape)
     _check_updates("scatter_nd", "shape", target, indices, updates)
@@ -247,7 +260,8 @@ def tensor_scatter_update(x: TensorLike, indices: TensorLike, updates: TensorLik
 
     Args:
         x: Any shape.
-        indices: Integers `[..., depth]`; each row indexes the first `depth` axes of `x`.
+        indices: Integers `[..., depth]`; each row indexes the first `depth` axes of `x`. A vector is so many rows of
+            one number.
         updates: Of x's dtype and shape `[*indices.shape[:-1], *x.shape[depth:]]`.
 
     Raises:
@@ -259,12 +273,17 @@ def tensor_scatter_update(x: TensorLike, indices: TensorLike, updates: TensorLik
     [1.0, 10.0, 3.0, 20.0]
     """
     x = convert(x, "tensor_scatter_update", "x")
-    indices = convert_integers(indices, "tensor_scatter_update", "indices")
+    indices = _rows(convert_integers(indices, "tensor_scatter_update", "indices"))
     updates = convert(updates, "tensor_scatter_update", "updates")
     if updates.dtype != x.dtype:
         raise TypeError(f"tensor_scatter_update: x is {x.dtype} but updates are {updates.dtype}; cast one of them")
     _check_updates("tensor_scatter_update", "x", x.shape, indices, updates)
     return run_kernel("TensorScatterUpdate", (x, indices, updates))
+
+
+def _rows(indices: Tensor) -> Tensor:
+    """The index tuples to scatter by; numbers in a vector are tuples of one."""
+    return reshape_to(indices, (indices.size, 1)) if indices.rank == 1 else indices
 
 
 def _check_depth(op: str, indexed: str, shape: tuple[int, ...], indices: Tensor) -> int:
@@ -321,6 +340,24 @@ def boolean_mask(x: TensorLike, mask: TensorLike, axis: int = 0) -> Tensor:
 async def boolean_mask_async(x: TensorLike, mask: TensorLike, axis: int = 0) -> Tensor:
     """`boolean_mask` as a coroutine, for code that mirrors TensorFlow.js."""
     return boolean_mask(x, mask, axis)
+
+
+async def where_async(condition: TensorLike) -> Tensor:
+    """The index tuples of the true places, in row-major order. Mirrors `tf.whereAsync`.
+
+    Args:
+        condition: Bools, any shape.
+
+    Returns:
+        int32 `[places, rank]`.
+
+    >>> import asyncio
+    >>> import varigrad as vg
+    >>> asyncio.run(vg.where_async([[True, False], [False, True]])).tolist()
+    [[0, 0], [1, 1]]
+    """
+    places = np.argwhere(np.asarray(convert(condition, "where_async", "condition", "bool")))
+    return make_tensor(places.astype(np.int32, order="C"))
 
 
 # `x[key]`.
@@ -461,8 +498,9 @@ class _Index:
         """What the ints, slices and new axes take."""
         shape, size = tuple(self.shape), tuple(self.size)
         if size == x.shape and all(stride == 1 for stride in self.strides):
-            kernel = "Identity" if shape == size else "Reshape"
-            return run_kernel(kernel, (x,), {"shape": shape} if kernel == "Reshape" else {})
+            if shape != size:
+                return run_kernel("Reshape", (x,), {"shape": shape})
+            return x if self.points else run_kernel("Identity", (x,))
         if shape == size and all(stride == 1 for stride in self.strides):
             return run_kernel("Slice", (x,), {"begin": tuple(self.begin), "size": size})
         attrs = {"begin": tuple(self.begin), "size": size, "strides": tuple(self.strides), "shape": shape}
