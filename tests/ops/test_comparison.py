@@ -124,9 +124,21 @@ def test_logic_broadcasts(data, name):
 @pytest.mark.parametrize("name", LOGIC)
 def test_logic_of_numbers_is_an_error(name):
     with pytest.raises(TypeError, match=rf"{name}: a must be bool \(compare numbers first.*\), got float32"):
-        getattr(vg, name)([1.0], [True])
+        getattr(vg, name)(vg.tensor([1.0]), [True])
     with pytest.raises(TypeError, match="logical_not: x must be bool"):
         vg.logical_not(ints(1, 0))
+
+
+def test_numbers_that_are_no_tensor_yet_are_bools_where_bools_are_wanted():
+    assert vg.logical_and([0, 1, 2.5], [1, 0, 1]).tolist() == [False, False, True]
+    assert vg.logical_or(vg.tensor([True, False]), 0).tolist() == [True, False]
+    assert vg.logical_not(np.array([0, 3])).tolist() == [True, False]
+    assert vg.where(1, 10, 20).item() == 10
+    assert vg.where([0, 1], 10, 20).tolist() == [20, 10]
+    with pytest.raises(TypeError, match="logical_and: b must be bool"):
+        vg.logical_and([0, 1], vg.tensor([0, 1]))
+    with pytest.raises(TypeError, match="logical_not: x holds strings"):
+        vg.logical_not(["a"])
 
 
 def test_operators_of_bools_are_logical():

@@ -107,6 +107,11 @@ def test_unique_of_rows_columns_strings_and_nan():
         vg.unique(1.0)
 
 
+def test_setdiff1d_wants_one_dtype():
+    with pytest.raises(TypeError, match="setdiff1d: x is float32 but y is int32"):
+        vg.setdiff1d(vg.tensor([1, 2]), vg.tensor([1], dtype="int32"))
+
+
 def test_setdiff1d_lists_what_only_the_first_has():
     # tf.setdiff1dAsync([1, 2, 3, 4, 2], [1, 3])
     x, y = vg.tensor([1, 2, 3, 4, 2], dtype="int32"), vg.tensor([1, 3], dtype="int32")

@@ -223,6 +223,13 @@ def test_broadcast_to_explains_what_does_not_fit():
         vg.broadcast_to(X, [4])
 
 
+def test_broadcast_args_passes_an_unknown_length_on():
+    assert vg.broadcast_args([1, 6, -1], [3, 1, 1, 1]).tolist() == [3, 1, 6, -1]
+    assert vg.broadcast_args([], [2, 0]).tolist() == [2, 0]
+    with pytest.raises(ValueError, match="broadcast"):
+        vg.broadcast_args([-1], [3])
+
+
 def test_broadcast_args_gives_the_common_shape():
     result = vg.broadcast_args([4, 1, 3], [2, 1])
     assert result.dtype == "int32"

@@ -66,12 +66,13 @@ _WANTED = {
 def accept(value: TensorLike, op: str, argument: str, kinds: str) -> Tensor:
     """The tensor behind an argument, of one of the NumPy kinds given.
 
-    Bools become int32, and integers float32, where the kinds hold these but not their own.
+    Bools become int32, and integers float32, where the kinds hold these but not their own. Where only bools are wanted,
+    numbers that are no tensor yet are taken for them, all but 0 as True; a tensor must be bool.
 
     Raises:
         TypeError: strings where numbers are wanted, complex numbers where real ones are.
     """
-    x = convert(value, op, argument)
+    x = convert(value, op, argument, "bool" if kinds == "b" and not isinstance(value, Tensor) else None)
     kind = x.storage.dtype.kind
     if kind in kinds:
         return x
@@ -213,8 +214,9 @@ def binary(kernel: str, op: str, a: TensorLike, b: TensorLike, kinds: str = NUME
         and a.storage.dtype is b.storage.dtype
         and a.storage.dtype.kind in kinds
     ):
-        a, b = operands(op, a, b)
-        if a.storage.dtype.kind not in kinds:
+        if kinds != "b":
+            a, b = operands(op, a, b)
+        if kinds == "b" or a.storage.dtype.kind not in kinds:
             a, b = accept(a, op, "a", kinds), accept(b, op, "b", kinds)
     try:
         return run_kernel(kernel, (a, b))

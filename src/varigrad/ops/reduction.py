@@ -11,7 +11,6 @@ from varigrad.ops.arguments import (
     ORDERED,
     TensorLike,
     accept,
-    convert,
     normalize_axes,
     normalize_axis,
     reshape_to,
@@ -44,11 +43,6 @@ class Moments(NamedTuple):
 
     mean: Tensor
     variance: Tensor
-
-
-def _bools(x: TensorLike, op: str) -> Tensor:
-    """The argument `x` as bools: values that are no tensor yet are true unless 0."""
-    return accept(x, op, "x", "b") if isinstance(x, Tensor) else convert(x, op, "x", "bool")
 
 
 def _reduce(kernel: str, op: str, x: Tensor, axis: Axes, keep_dims: bool) -> Tensor:
@@ -151,7 +145,7 @@ def all(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     >>> vg.all([[True, False], [True, True]], axis=1).tolist()
     [False, True]
     """
-    return _reduce("All", "all", _bools(x, "all"), axis, keep_dims)
+    return _reduce("All", "all", accept(x, "all", "x", "b"), axis, keep_dims)
 
 
 def any(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
@@ -161,7 +155,7 @@ def any(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     >>> vg.any([[True, False], [False, False]], axis=1).tolist()
     [True, False]
     """
-    return _reduce("Any", "any", _bools(x, "any"), axis, keep_dims)
+    return _reduce("Any", "any", accept(x, "any", "x", "b"), axis, keep_dims)
 
 
 def arg_max(x: TensorLike, axis: int = 0) -> Tensor:

@@ -177,12 +177,15 @@ def setdiff1d(x: TensorLike, y: TensorLike) -> ListDiff:
 
     Raises:
         ValueError: A tensor that is not a vector.
+        TypeError: Tensors of different dtypes.
 
     >>> import varigrad as vg
     >>> values, indices = vg.setdiff1d([1, 2, 3, 4], [1, 3])
     >>> values.tolist(), indices.tolist()
     ([2.0, 4.0], [1, 3])
     """
+    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype != y.dtype:
+        raise TypeError(f"setdiff1d: x is {x.dtype} but y is {y.dtype}; cast one of them")
     x, y = operands("setdiff1d", x, y)
     if x.rank != 1 or y.rank != 1:
         raise ValueError(f"setdiff1d: needs two vectors (x: {format_shape(x.shape)}, y: {format_shape(y.shape)})")

@@ -48,7 +48,13 @@ def _tile(x: Array, reps: tuple[int, ...]) -> Array:
 
 
 def _broadcast_args(s0: Array, s1: Array) -> Array:
-    return np.array(np.broadcast_shapes(tuple(s0.tolist()), tuple(s1.tolist())), np.int32)
+    # Not NumPy's own: a length may be -1, for unknown.
+    rank = max(s0.size, s1.size)
+    a, b = np.ones(rank, np.int32), np.ones(rank, np.int32)
+    a[rank - s0.size :], b[rank - s1.size :] = s0, s1
+    if not ((a == b) | (a == 1) | (b == 1)).all():
+        raise ValueError("the shapes do not broadcast")
+    return np.where(a == 1, b, a)
 
 
 KERNELS: dict[str, Any] = {
