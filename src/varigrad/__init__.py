@@ -27,18 +27,23 @@ from varigrad.layers.sequential import Sequential as Sequential
 from varigrad.layers.sequential import sequential as sequential
 from varigrad.layers.symbolic import SymbolicTensor as SymbolicTensor
 from varigrad.ops import fused as fused
+from varigrad.ops import image as image
+from varigrad.ops import linalg as linalg
 from varigrad.ops import losses as losses
 from varigrad.ops import math as math
 from varigrad.ops import methods as _methods
+from varigrad.ops import signal as signal
+from varigrad.ops import spectral as spectral
 from varigrad.ops.arithmetic import *
 from varigrad.ops.comparison import *
 from varigrad.ops.convolution import *
 from varigrad.ops.counting import *
 from varigrad.ops.creation import *
 from varigrad.ops.elementwise import *
-from varigrad.ops.indexing import *
 from varigrad.ops.joining import *
-from varigrad.ops.linalg import *
+from varigrad.ops.linalg import clip_by_norm as clip_by_norm
+from varigrad.ops.linalg import euclidean_norm as euclidean_norm
+from varigrad.ops.linalg import norm as norm
 from varigrad.ops.losses import Reduction as Reduction
 from varigrad.ops.matmul import *
 from varigrad.ops.normalization import *
@@ -48,12 +53,24 @@ from varigrad.ops.random import *
 from varigrad.ops.reduction import *
 from varigrad.ops.segment import *
 from varigrad.ops.shaping import *
+from varigrad.ops.signal import cosine_window as cosine_window
+from varigrad.ops.signal import enclosing_power_of_two as enclosing_power_of_two
+from varigrad.ops.slicing import *
+from varigrad.ops.spectral import *
 from varigrad.ops.trigonometry import *
 from varigrad.scopes import *
 from varigrad.tape import register_gradient as register_gradient
 from varigrad.tensor import Tensor as Tensor
 from varigrad.tensor import TensorBuffer as TensorBuffer
 from varigrad.tensor import Variable as Variable
+from varigrad.train import AdadeltaOptimizer as AdadeltaOptimizer
+from varigrad.train import AdagradOptimizer as AdagradOptimizer
+from varigrad.train import AdamaxOptimizer as AdamaxOptimizer
+from varigrad.train import AdamOptimizer as AdamOptimizer
+from varigrad.train import MomentumOptimizer as MomentumOptimizer
+from varigrad.train import Optimizer as Optimizer
+from varigrad.train import RMSPropOptimizer as RMSPropOptimizer
+from varigrad.train import SGDOptimizer as SGDOptimizer
 
 if _TYPE_CHECKING:
     from varigrad import data as data
@@ -67,6 +84,7 @@ def __getattr__(name: str) -> _Any:
     from importlib import import_module
 
     return import_module(f"varigrad.{name}")
+
 
 
 __version__ = "0.1.0"

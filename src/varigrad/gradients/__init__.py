@@ -15,7 +15,7 @@ from varigrad.gradients import (
     creation,
     elementwise,
     fused,
-    indexing,
+    image,
     joining,
     linalg,
     losses,
@@ -24,8 +24,11 @@ from varigrad.gradients import (
     padding,
     pooling,
     reduction,
+    resampling,
     segment,
     shaping,
+    slicing,
+    spectral,
     trigonometry,
 )
 from varigrad.tape import register_gradient
@@ -41,7 +44,7 @@ _FAMILIES = (
     creation,
     elementwise,
     fused,
-    indexing,
+    image,
     joining,
     linalg,
     losses,
@@ -50,8 +53,11 @@ _FAMILIES = (
     padding,
     pooling,
     reduction,
+    resampling,
     segment,
     shaping,
+    slicing,
+    spectral,
     trigonometry,
 )
 

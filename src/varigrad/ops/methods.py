@@ -25,8 +25,11 @@ from varigrad.ops import (
     padding,
     pooling,
     reduction,
+    resampling,
     segment,
     shaping,
+    slicing,
+    spectral,
     trigonometry,
 )
 from varigrad.ops.arguments import TensorLike
@@ -177,9 +180,9 @@ class TensorMethods:
         return joining.stack(_with(self, tensors), axis)
 
     # Taking parts
-    slice = indexing.slice
-    strided_slice = indexing.strided_slice
-    gather = indexing.gather
+    slice = slicing.slice
+    strided_slice = slicing.strided_slice
+    gather = slicing.gather
     unsorted_segment_sum = segment.unsorted_segment_sum
     unique = segment.unique
     __getitem__ = indexing.get_item
@@ -212,6 +215,14 @@ class TensorMethods:
     topk = counting.topk
     norm = linalg.norm
     euclidean_norm = linalg.euclidean_norm
+
+    # Images and Fourier transforms
+    resize_bilinear = resampling.resize_bilinear
+    resize_nearest_neighbor = resampling.resize_nearest_neighbor
+    fft = spectral.fft
+    ifft = spectral.ifft
+    rfft = spectral.rfft
+    irfft = spectral.irfft
 
     # Normalization
     softmax = normalization.softmax

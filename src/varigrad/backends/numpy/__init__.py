@@ -15,7 +15,7 @@ from varigrad.backends.numpy import (
     creation,
     elementwise,
     fused,
-    indexing,
+    image,
     joining,
     linalg,
     losses,
@@ -26,8 +26,11 @@ from varigrad.backends.numpy import (
     pooling,
     random,
     reduction,
+    resampling,
     segment,
     shaping,
+    slicing,
+    spectral,
     trigonometry,
 )
 from varigrad.engine import register_kernel, register_update
@@ -43,7 +46,7 @@ _FAMILIES = (
     creation,
     elementwise,
     fused,
-    indexing,
+    image,
     joining,
     linalg,
     losses,
@@ -54,8 +57,11 @@ _FAMILIES = (
     pooling,
     random,
     reduction,
+    resampling,
     segment,
     shaping,
+    slicing,
+    spectral,
     trigonometry,
 )
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from varigrad.backends.numpy.indexing import add_rows
+from varigrad.backends.numpy.slicing import add_rows
 from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]

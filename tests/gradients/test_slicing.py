@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import varigrad as vg
-from varigrad.gradients.indexing import GRADIENTS
+from varigrad.gradients.slicing import GRADIENTS
 from varigrad.testing import check_gradients
 
 X = np.random.default_rng(1).normal(size=(2, 3, 4))
