@@ -86,5 +86,4 @@ def __getattr__(name: str) -> _Any:
     return import_module(f"varigrad.{name}")
 
 
-
 __version__ = "0.1.0"

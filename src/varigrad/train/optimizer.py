@@ -186,7 +186,8 @@ class Optimizer:
                 dtype = given[0].storage.dtype
                 step = steps.get(dtype.num)
                 if step is None:
-                    step = steps[dtype.num] = make_tensor(np.array(numbers, dtype))
+                    # Not announced to observers: these numbers are no constant of a step that is captured.
+                    step = steps[dtype.num] = Tensor(np.array(numbers, dtype))
                 update_variables(kernel, targets, (*given, step), NO_ATTRS, slots)
             for targets, _, _ in updates:
                 for target in targets:
