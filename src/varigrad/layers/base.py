@@ -108,7 +108,7 @@ class Layer(Serializable):
             raise TypeError(_unknown_argument(owner, next(iter(unknown)), type(self)))
         if name is not None and not isinstance(name, str):
             raise TypeError(f"{owner}: name must be a string, got {name!r}")
-        self.has_default_name = not name
+        self._has_default_name = not name
         self.name = name or default_layer_name(self.class_name)
         self.built = False
         self.input_shape: Shape | None = None
@@ -117,7 +117,8 @@ class Layer(Serializable):
         if batch_input_shape is not None:
             self.batch_input_shape = partial_shape(owner, "batch_input_shape", batch_input_shape)
         elif input_shape is not None:
-            self.batch_input_shape = (batch_size, *partial_shape(owner, "input_shape", input_shape))
+            batch = partial_shape(owner, "batch_size", [batch_size])
+            self.batch_input_shape = batch + partial_shape(owner, "input_shape", input_shape)
         self.dtype = dtype or input_dtype or ("float32" if self.batch_input_shape else None)
         if self.dtype is not None:
             numpy_dtype(self.dtype, owner)

@@ -105,7 +105,7 @@ class Sequential(LayersModel):
         if any(layer is other for other in self._layers):
             raise ValueError(f"add: {layer.name} is in {self.name} already; a stack cannot use a layer twice")
         while any(layer.name == other.name for other in self._layers):
-            if layer.built or not layer.has_default_name:
+            if layer.built or not layer._has_default_name:
                 raise ValueError(f"add: {self.name} has a layer named {layer.name!r} already; choose another name")
             # A layer from a file may have the name that the counter has come to.
             layer.name = default_layer_name(layer.class_name)
