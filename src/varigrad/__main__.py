@@ -12,9 +12,10 @@ def main() -> None:
     try:
         from varigrad.cli import app
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
+        package = (error.name or "").partition(".")[0]
+        if package not in ("typer", "rich"):
             raise
-        print(f"varigrad: the command line needs {error.name}: pip install 'varigrad[cli]'", file=sys.stderr)
+        print(f"varigrad: the command line needs {package}: pip install 'varigrad[cli]'", file=sys.stderr)
         sys.exit(2)
     app(prog_name="varigrad")
 

@@ -12,11 +12,11 @@ __all__ = ["Interruption"]
 
 
 class Interruption:
-    """Inside the block, the first Ctrl-C is only remembered; the next one raises KeyboardInterrupt."""
+    """Inside the block, the first Ctrl-C is only remembered; the second raises KeyboardInterrupt."""
 
     def __init__(self, announce: Callable[[], None]) -> None:
         self._announce = announce
-        self._requested = False
+        self._pressed = 0
         self._announced = False
         self._before: Any = None
 
@@ -32,13 +32,13 @@ class Interruption:
             signal.signal(signal.SIGINT, self._before)
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
-        if self._requested:
-            raise KeyboardInterrupt
-        self._requested = True
+        self._pressed += 1
+        if self._pressed == 2:
+            raise KeyboardInterrupt  # a third time would disturb the cleaning up
 
     def requested(self) -> bool:
         """Whether Ctrl-C has been pressed; says so to the user the first time that it is asked then."""
-        if self._requested and not self._announced:
+        if self._pressed and not self._announced:
             self._announced = True  # printing inside the signal handler could meet a half-printed line
             self._announce()
-        return self._requested
+        return self._pressed > 0

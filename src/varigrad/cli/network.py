@@ -36,6 +36,10 @@ def build_layers(
     Raises:
         CommandError: An activation that there is not; filters, but no image, or one too small for so many.
     """
+    try:
+        vg.layers.activation(activation=activation)
+    except ValueError as error:
+        raise CommandError(f"--activation: {error}") from None
     if filters:
         _check_image(input_shape, len(filters))
     layers: list[vg.layers.Layer] = []

@@ -100,7 +100,7 @@ Conv = Annotated[
     str | None,
     _model(
         "For images, the filters of each conv2d layer (3x3, with max_pooling2d); or none.  "
-        "[default: 16,32 for digits, else 8,16]",
+        "[default: 32,64 for digits, else 8,16]",
         metavar="FILTERS,...",
     ),
 ]
@@ -112,7 +112,7 @@ LearningRate = Annotated[float | None, _training("[default: by optimizer; 0.002 
 ClipValue = Annotated[float | None, _training("Clip each number in the gradients to [-C, C].", metavar="C")]
 ClipNorm = Annotated[float | None, _training("Scale each variable's gradient down to this norm.", metavar="C")]
 ClipGlobalNorm = Annotated[float | None, _training("Scale all gradients down to this norm together.", metavar="C")]
-Epochs = Annotated[int | None, _training("The most.  [default: 40 for digits, 12 for mnist5k, else 200]", min=1)]
+Epochs = Annotated[int | None, _training("The most.  [default: 25 for digits, 12 for mnist5k, else 200]", min=1)]
 BatchSize = Annotated[int, _training("Rows a step.", min=1)]
 Patience = Annotated[
     int, _training("Stop after so many epochs without improvement, and keep the best; 0 keeps the last.", min=0)

@@ -18,6 +18,7 @@ from varigrad.cli.output import FILES, staged_file
 from varigrad.data import (
     CategoricalField,
     Frame,
+    Kind,
     Preprocessing,
     Table,
     describe_missing,
@@ -54,7 +55,7 @@ def predict(
         raise CommandError(f"{folder}: the model can't be loaded: {error}") from None
 
     table = read_table(file, delimiter, decimal)
-    kinds = {field.name: field.kind for field in preprocessing.features}
+    kinds: dict[str, Kind] = {field.name: field.kind for field in preprocessing.features}
     frame = parse_columns(table, kinds, preprocessing.missing_text)
     _report(table, frame, preprocessing, unknown)
     usable = ~preprocessing.incomplete(frame) if preprocessing.missing == "drop" else np.ones(len(frame), bool)

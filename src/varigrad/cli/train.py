@@ -29,7 +29,7 @@ __all__ = ["train"]
 # What a source is trained with unless options say otherwise.
 _USUAL: dict[str, Any] = {"filters": [8, 16], "hidden": [64, 32], "epochs": 200}
 _DEFAULTS: dict[str, dict[str, Any]] = {
-    "digits": {"filters": [16, 32], "hidden": [64], "epochs": 40},
+    "digits": {"filters": [32, 64], "hidden": [64], "epochs": 25},
     "mnist5k": {"filters": [8, 16], "hidden": [64], "epochs": 12},
 }
 
@@ -74,8 +74,7 @@ def train(
     options.check_positive(
         learning_rate=learning_rate, clip_value=clip_value, clip_norm=clip_norm, clip_global_norm=clip_global_norm
     )
-    hidden = defaults["hidden"] if layers is None else options.parse_counts("--layers", layers)
-    filters = None if conv is None else options.parse_counts("--conv", conv)
+    hidden: list[int] = defaults["hidden"] if layers is None else options.parse_counts("--layers", layers)
     most_epochs: int = epochs or defaults["epochs"]
     random = np.random.default_rng(seed)
     vg.set_random_seed(seed)
@@ -100,8 +99,8 @@ def train(
         validation=validation,
         test=test,
     )
-    if filters is None:
-        filters = defaults["filters"] if sample.image else []
+    usual_filters: list[int] = defaults["filters"] if sample.image else []
+    filters: list[int] = usual_filters if conv is None else options.parse_counts("--conv", conv)
     stack = build_layers(
         data.preprocessing.input_shape,
         data.preprocessing.target.width,
@@ -133,7 +132,7 @@ def train(
     }
     folder = out or Path("runs", Path(source).stem)
     try:
-        with staged_folder(folder) as stage, Interruption(lambda: console.print(_INTERRUPTED)) as interruption:
+        with Interruption(lambda: console.print(_INTERRUPTED)) as interruption, staged_folder(folder) as stage:
             _introduce(console, source, data, model)
             started = perf_counter()
             with watching(console, most_epochs, math.ceil(len(data.train.x) / batch_size), goal.metric_name) as watcher:
@@ -181,7 +180,7 @@ def _introduce(console: Console, source: str, data: Prepared, model: vg.layers.L
     parts = [f"{len(data.train.x)} rows to train on"]
     parts += [f"{len(part.x)} for {name}" for name, part in held_out.items() if part is not None]
     console.print(f"{source}: {task} from {len(preprocessing.features)} columns; {', '.join(parts)}")
-    shapes = " -> ".join(f"{layer.name} {list(layer.output_shape[1:])}" for layer in model.layers)
+    shapes = " -> ".join(f"{layer.name} {list((layer.output_shape or ())[1:])}" for layer in model.layers)
     console.print(f"model: {shapes}; {model.count_params()} parameters")
 
 

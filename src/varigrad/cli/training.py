@@ -42,19 +42,28 @@ class Goal(NamedTuple):
     metric_name: str
 
 
-CLASSIFICATION = Goal(
-    loss=vg.losses.softmax_cross_entropy,
-    metric=lambda y, logits: logits.arg_max(-1).equal(y.arg_max(-1)).cast("float32").mean(),
-    metric_name="accuracy",
-)
+def accuracy(y: vg.Tensor, logits: vg.Tensor) -> vg.Tensor:
+    """The part of the rows whose largest logit is at the right class."""
+    return logits.arg_max(-1).equal(y.arg_max(-1)).cast("float32").mean()
+
+
+def mean_squared_error(y: vg.Tensor, outputs: vg.Tensor) -> vg.Tensor:
+    """The mean of the squared differences."""
+    return outputs.sub(y).square().mean()
+
+
+def mean_absolute_error(y: vg.Tensor, outputs: vg.Tensor) -> vg.Tensor:
+    """The mean of the differences without their signs."""
+    return outputs.sub(y).abs().mean()
+
+
+CLASSIFICATION = Goal(vg.losses.softmax_cross_entropy, accuracy, "accuracy")
 
 
 def regression(scale: float) -> Goal:
-    """Mean squared error of a target that was divided by `scale`, and mean absolute error in the target's own unit."""
+    """The goal for a target that was divided by `scale`: the metric is in the target's own unit."""
     return Goal(
-        loss=lambda y, outputs: outputs.sub(y).square().mean(),
-        metric=lambda y, outputs: outputs.sub(y).abs().mean().mul(scale),
-        metric_name="mean_absolute_error",
+        mean_squared_error, lambda y, outputs: mean_absolute_error(y, outputs).mul(scale), "mean_absolute_error"
     )
 
 
@@ -62,8 +71,8 @@ def regression(scale: float) -> Goal:
 class History:
     """What happened in each epoch: losses and metrics, and the mean norm of each variable's gradient."""
 
-    curves: dict[str, list[float]] = field(default_factory=dict)
-    gradient_norms: dict[str, list[float]] = field(default_factory=dict)
+    curves: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    gradient_norms: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     best_epoch: int = 0
     ended: str = "all epochs done"
 
