@@ -1,5 +1,7 @@
 """Stacks of layers."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -132,6 +134,41 @@ def test_input_of_another_shape_is_an_error_that_names_both(shape, message, call
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         getattr(model, call)(np.zeros(shape))
     assert str(caught.value) == message
+
+
+def test_an_error_inside_names_the_layer():
+    class Failing(vg.layers.Layer):
+        def call(self, inputs):
+            raise RuntimeError("on purpose")
+
+    model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1]), Failing(name="bad")], name="m")
+    with pytest.raises(RuntimeError, match="on purpose") as caught:
+        model.predict([[1.0]])
+    assert caught.value.__notes__ == ["in layer bad of m"]
+    layers = [vg.layers.reshape(target_shape=[-1, 3], input_shape=[None]), vg.layers.dense(units=1, name="d")]
+    unknown = vg.sequential(layers=layers)
+    assert unknown.predict(np.zeros([2, 6])).shape == (2, 2, 1)
+
+    class Halving(vg.layers.Layer):
+        def call(self, inputs):
+            return inputs[:, : inputs.shape[1] // 2]
+
+        def compute_output_shape(self, input_shape):
+            return (input_shape[0], 4)
+
+    wrong = vg.sequential(layers=[Halving(input_shape=[None]), vg.layers.dense(units=1, name="d")])
+    assert wrong.predict(np.zeros([2, 8])).shape == (2, 1)
+    with pytest.raises(ValueError, match=r"d: was made for inputs with 4 on axis -1, got shape \[2, 3\]"):
+        wrong.predict(np.zeros([2, 6]))
+
+
+def test_models_are_pickled_and_symbolic_tensors_shown():
+    model = regression_model()
+    other = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(other.predict(X).numpy(), model.predict(X).numpy())
+    assert [w.original_name for w in other.weights] == [w.original_name for w in model.weights]
+    name = f"{model.layers[0].name}_input"
+    assert repr(model.inputs[0]) == f"SymbolicTensor({name!r}, shape=[?, 5], dtype=float32)"
 
 
 def test_a_fixed_batch_is_checked():

@@ -72,8 +72,15 @@ class Sequential(LayersModel):
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         x = inputs
-        for layer in self._stack:
-            x = layer._run(x, training)
+        layer: Layer = self
+        try:
+            for layer in self._stack:
+                x = layer._run(x, training)
+        except Exception as error:
+            if isinstance(x, Tensor) and not x.is_disposed:
+                layer._check_input(x.shape)  # says it better if the input does not fit
+            error.add_note(f"in layer {layer.name} of {self.name}")
+            raise
         # The result must be a tensor of its own, which can be disposed of.
         return x if x is not inputs else run_kernel("Identity", (x,))
 

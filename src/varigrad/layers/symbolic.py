@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from varigrad.layers.arguments import Shape
+from varigrad.tensor import format_shape
 
 __all__ = ["SymbolicTensor"]
 
 
-class SymbolicTensor(NamedTuple):
-    """The name, shape and dtype of a tensor to come; unknown axes of the shape are None."""
+class SymbolicTensor:
+    """The name, shape and dtype of a tensor to come; unknown axes of the shape are None.
 
-    name: str
-    shape: Shape
-    dtype: str
+    Mirrors `tf.SymbolicTensor`.
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(self, name: str, shape: Shape, dtype: str) -> None:
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"SymbolicTensor({self.name!r}, shape={format_shape(self.shape)}, dtype={self.dtype})"
