@@ -9,13 +9,13 @@ from varigrad.gradients.convolution import GRADIENTS as CONVOLUTION
 from varigrad.gradients.elementwise import GRADIENTS as ELEMENTWISE
 from varigrad.gradients.matmul import factor_gradients
 from varigrad.gradients.rules import sum_to
-from varigrad.tape import Gradient, Rule
+from varigrad.tape import Gradient
 from varigrad.tensor import Tensor
 
 __all__ = ["GRADIENTS"]
 
 # dy, y -> the gradient of what the activation was applied to.
-_ACTIVATION_GRADIENTS: dict[str, Rule] = {
+_ACTIVATION_GRADIENTS: dict[str, Any] = {
     "elu": ELEMENTWISE["Elu"].rule,
     "relu": ELEMENTWISE["Relu"].rule,
     "sigmoid": ELEMENTWISE["Sigmoid"].rule,
@@ -45,7 +45,7 @@ def _fused_mat_mul(
 
 def _fused_convolution(kernel: str) -> Gradient:
     """The rule of a convolution with a bias and an activation, from that of the convolution."""
-    convolution = CONVOLUTION[kernel].rule
+    convolution: Any = CONVOLUTION[kernel].rule
 
     def rule(
         dy: Tensor,

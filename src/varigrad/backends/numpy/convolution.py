@@ -20,10 +20,16 @@ __all__ = ["KERNELS", "conv", "depthwise_conv"]
 
 Lengths = tuple[int, ...]
 
-# Elements of the matrix made at a time: small enough to stay in cache and to reuse its memory.
+# Elements worked on at a time: few enough to stay in cache and to have their memory reused.
 _CHUNK = 1 << 18
 # A run of fewer adjacent values under the window than this is copied faster across the images than along the window.
 _SHORT_RUN = 12
+
+
+def _chunks(images: int, elements: int) -> list[slice]:
+    """The images in chunks, where each takes so many elements."""
+    step = max(1, _CHUNK // max(1, elements))
+    return [slice(start, start + step) for start in range(0, images, step)]
 
 
 def _columns(
@@ -35,15 +41,14 @@ def _columns(
     if width == channels and output == x.shape[1:-1] and max(strides) == 1:
         yield slice(None), x.reshape(-1, channels)
         return
-    images = max(1, _CHUNK // max(1, prod(output) * width))
     short = (window[-1] if dilations[-1] == 1 else 1) * channels < _SHORT_RUN
-    for start in range(0, x.shape[0], images):
-        chunk = padded(x[start : start + images], pads)
+    for images in _chunks(x.shape[0], prod(output) * width):
+        chunk = padded(x[images], pads)
         if short:
             transposed = np.empty((*window, channels, chunk.shape[0], *output), x.dtype)
             for place, under in positions(window, output, strides, dilations):
                 transposed[place] = np.moveaxis(chunk[under], -1, 0)
-            yield slice(start, start + images), transposed.reshape(width, -1).T
+            yield images, transposed.reshape(width, -1).T
         else:
             batch, *along, channel = chunk.strides
             view = as_strided(
@@ -56,7 +61,7 @@ def _columns(
                     channel,
                 ),
             )
-            yield slice(start, start + images), view.reshape(-1, width)
+            yield images, view.reshape(-1, width)
 
 
 def conv(x: Array, filter: Array, strides: Lengths, dilations: Lengths, pads: Pads) -> Array:
@@ -100,9 +105,17 @@ def depthwise_conv(x: Array, filter: Array, strides: Lengths, dilations: Lengths
     *window, channels, multiplier = filter.shape
     output = output_lengths(x.shape[1:-1], tuple(window), strides, dilations, pads)
     y = np.zeros((x.shape[0], *output, channels, multiplier), x.dtype)
-    chunk = padded(x, pads)[..., None]
-    for place, under in positions(tuple(window), output, strides, dilations):
-        y += chunk[under] * filter[place]
+    x, total = padded(x, pads), y
+    if multiplier == 1:
+        filter, total = filter[..., 0], y[..., 0]
+    else:
+        x = x[..., None]
+    for images in _chunks(len(x), prod(y.shape[1:])):
+        chunk, part = x[images], total[images]
+        product = np.empty(part.shape, part.dtype)
+        for place, under in positions(tuple(window), output, strides, dilations):
+            np.multiply(chunk[under], filter[place], out=product)
+            part += product
     return y.reshape(*y.shape[:-2], channels * multiplier)
 
 
@@ -126,8 +139,11 @@ def _depthwise_backprop_input(
     output = dy.shape[1:-1]
     dy = dy.reshape(*dy.shape[:-1], channels, multiplier)
     dx = np.zeros(padded_shape(input_shape, pads), dy.dtype)
-    for place, under in positions(tuple(window), output, strides, dilations):
-        dx[under] += np.add.reduce(dy * filter[place], axis=-1)
+    for images in _chunks(len(dx), prod(dy.shape[1:])):
+        part, given = dx[images], dy[images]
+        for place, under in positions(tuple(window), output, strides, dilations):
+            for number in range(multiplier):
+                part[under] += given[..., number] * filter[place][..., number]
     return dx if dx.shape == input_shape else dx[interior(input_shape, pads)].copy()
 
 
