@@ -254,6 +254,10 @@ def main() -> int:
     if not shutil.which("node") or not dist.is_dir() or not (modules / "jasmine-core").is_dir():
         print("needs Node 20 and the suite: npm install --prefix tests/conformance", file=sys.stderr)
         return 2
+    started = subprocess.run([sys.executable, "-c", "import varigrad"], capture_output=True, text=True, check=False)
+    if started.returncode:
+        print("varigrad cannot be imported:", started.stderr, sep="\n", file=sys.stderr)
+        return 2
     if options.self_test:
         return self_test()
     return suite(dist, options)
