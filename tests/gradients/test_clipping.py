@@ -31,11 +31,13 @@ def scale_to_norm(*inputs):
 
 # "Kernel: which case", and the function and arguments that run it.
 CASES = {
+    "EachNorm": (lambda *xs: vg.run_kernel("EachNorm", xs), A, B, C),
     "GlobalNorm": (norm, A, B, C),
     "GlobalNorm: of one": (norm, B),
     "ScaleToNorm": (scale_to_norm, A, B, 3.0, 2.0),
     "ScaleToNorm: of one": (scale_to_norm, B, 3.0, 2.0),
     "ScaleToNorm: a norm within the limit": (scale_to_norm, A, B, 2.0, 3.0),
+    "ScaleToNorm: norms of each": (scale_to_norm, A, B, [3.0, 1.5], 2.0),
     "ScaleToNorm: clipping": (scaled(1.5), A, B, C),
     "ScaleToNorm: nothing to clip": (scaled(100.0), A, B, C),
 }

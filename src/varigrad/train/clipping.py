@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from varigrad.dtypes import is_floating
 from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
 from varigrad.ops.arguments import convert
 from varigrad.ops.elementwise import clip_by_value as clip_tensor_by_value
@@ -89,14 +88,19 @@ def clip_all_by_value(gradients: Sequence[Tensor], low: float, high: float) -> l
 
 def clip_all_by_norm(gradients: Sequence[Tensor], clip_norm: float) -> list[Tensor]:
     """`clip_by_norm` of a list of tensors."""
-    return [clip_all_by_global_norm([gradient], clip_norm)[0] for gradient in gradients]
+    return _scale("EachNorm", gradients, clip_norm)
 
 
 def clip_all_by_global_norm(gradients: Sequence[Tensor], clip_norm: float) -> list[Tensor]:
     """`clip_by_global_norm` of a list of tensors."""
+    return _scale("GlobalNorm", gradients, clip_norm)
+
+
+def _scale(kernel: str, gradients: Sequence[Tensor], clip_norm: float) -> list[Tensor]:
+    """Scales gradients down by the norms that the kernel gives: one of all, or one of each."""
     if not gradients:
         return []
-    norm = run_kernel("GlobalNorm", tuple(gradients))
+    norm = run_kernel(kernel, tuple(gradients))
     limit = make_tensor(np.array(clip_norm, norm.storage.dtype))
     return list(run_kernel_multi("ScaleToNorm", (*gradients, norm, limit)))
 
@@ -118,8 +122,8 @@ def _present(op: str, gradients: Any) -> dict[str, Tensor]:
     for name, gradient in cast("Mapping[str, Any]", gradients).items():
         if gradient is None:
             continue
-        tensor = present[name] = convert(gradient, f"train.{op}", repr(name))
-        if not is_floating(tensor.dtype):
+        tensor = present[name] = convert(gradient, op, name)
+        if tensor.storage.dtype.kind != "f":
             raise TypeError(f"train.{op}: the gradient {name!r} is {tensor.dtype}; it must be floating-point")
     return present
 

@@ -12,28 +12,40 @@ from varigrad.dtypes import Array
 __all__ = ["KERNELS"]
 
 
+def _norm(gradient: Array) -> float:
+    """The Euclidean norm; of float64 where the squares are too large for the dtype."""
+    flat = gradient.reshape(-1)
+    if flat.dtype.itemsize < 4:
+        flat = flat.astype(np.float32)
+    square = flat.dot(flat).item()
+    if not math.isfinite(square):
+        flat = flat.astype(np.float64)
+        square = flat.dot(flat).item()
+    return math.sqrt(square)
+
+
 def _global_norm(*gradients: Array) -> Array:
-    dtype = np.result_type(*gradients)
-    total = 0.0
-    for gradient in gradients:
-        if gradient.dtype.itemsize < 4:
-            gradient = gradient.astype(np.float32)
-        total += float(np.vdot(gradient, gradient))
-    if not math.isfinite(total):  # perhaps only the squares are too large for the dtype
-        total = sum(float(np.vdot(wide, wide)) for wide in (g.astype(np.float64) for g in gradients))
-    return np.array(math.sqrt(total), dtype)
+    return np.array(math.hypot(*map(_norm, gradients)), np.result_type(*gradients))
+
+
+def _each_norm(*gradients: Array) -> Array:
+    return np.array([_norm(gradient) for gradient in gradients], np.result_type(*gradients))
 
 
 def _scale_to_norm(*inputs: Array) -> tuple[Array, ...]:
     *gradients, norm, limit = inputs
-    if not np.isfinite(norm):
-        factor: Any = np.asarray(np.nan)
-    else:
-        factor = np.asarray(limit / np.maximum(norm, limit))
-    return tuple([np.multiply(gradient, factor.astype(gradient.dtype)) for gradient in gradients])
+    lengths, most = norm.tolist(), limit.item()
+    if not norm.ndim:
+        lengths = [lengths] * len(gradients)
+    scaled: list[Array] = []
+    for gradient, length in zip(gradients, lengths, strict=True):
+        factor = most / max(length, most) if math.isfinite(length) else math.nan
+        scaled.append(np.multiply(gradient, np.array(factor, gradient.dtype)))
+    return tuple(scaled)
 
 
 KERNELS: dict[str, Any] = {
+    "EachNorm": _each_norm,
     "GlobalNorm": _global_norm,
     "ScaleToNorm": _scale_to_norm,
 }
