@@ -71,6 +71,14 @@ def test_with_dilations_what_lies_beyond_the_edge_is_not_counted():
     assert vg.pool([[[2], [4], [6]]], [1, 2], "avg", "same", dilations=[1, 2]).tolist() == [[[4], [4], [4]]]
 
 
+@pytest.mark.parametrize("pooling_type", ["max", "avg"])
+def test_a_window_of_one_place_gives_x_itself_where_the_shapes_agree(pooling_type):
+    # TensorFlow.js's own specification: tf.pool(x, 1, 'max', 1, undefined, 2) of [2, 2, 3]
+    x = vg.tensor(np.arange(1.0, 13.0).reshape(2, 2, 3))
+    assert vg.pool(x, 1, pooling_type, 1, strides=2).tolist() == x.tolist()
+    assert vg.grad(lambda x: vg.pool(x, 1, pooling_type, 1, strides=2))(x).tolist() == vg.ones_like(x).tolist()
+
+
 def test_an_empty_batch_gives_an_empty_result_and_gradient():
     x = vg.zeros([0, 4, 4, 2])
     for op in (vg.max_pool, vg.avg_pool):

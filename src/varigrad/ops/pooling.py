@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import REAL, TensorLike, accept, require_floating, reshape_to
-from varigrad.ops.conv_geometry import geometry, per_axis
+from varigrad.ops.conv_geometry import Geometry, geometry, per_axis
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -30,8 +30,9 @@ def max_pool(
 ) -> Tensor:
     """The largest value under a window that moves over images.
 
-    NaN is passed over, as in TensorFlow.js. Of several largest values the first takes the gradient. Mirrors
-    `tf.maxPool`.
+    NaN is passed over, as in TensorFlow.js. Of several largest values the first takes the gradient. A window of one
+    place gives x itself where the shapes agree, whatever the strides and pad: a specification of TensorFlow.js holds
+    that fixed. Mirrors `tf.maxPool`.
 
     Args:
         x: Numeric, `[batch, height, width, channels]`, or one image `[height, width, channels]`.
@@ -193,8 +194,8 @@ def max_pool_with_argmax(
     x = accept(x, op, "x", REAL)
     if x.rank != 4:
         raise ValueError(f"{op}: x must be [batch, height, width, channels], got shape {format_shape(x.shape)}")
-    attrs = _attrs(op, x, 2, filter_size, strides, pad, 1, None)
-    attrs["include_batch_in_index"] = include_batch_in_index
+    window, placed = _geometry(op, x, 2, filter_size, strides, pad)
+    attrs = {"filter_size": window, **placed.attrs, "include_batch_in_index": include_batch_in_index}
     return MaxPoolWithArgmax(*run_kernel_multi("MaxPoolWithArgmax", (x,), attrs))
 
 
@@ -217,27 +218,31 @@ def _pool(
     elif x.storage.ndim != axes + 2:
         wanted = ("depth, " if axes == 3 else "") + "height, width, channels"
         raise ValueError(f"{op}: x must be [batch, {wanted}] or [{wanted}], got shape {format_shape(x.shape)}")
-    attrs = _attrs(op, x, axes, filter_size, strides, pad, dilations, dim_rounding_mode)
-    if average:
-        attrs["count_padding"] = "in_gradient" if isinstance(pad, (list, tuple)) else "never"
-    y = run_kernel(kernel, (x,), attrs)
+    window, placed = _geometry(op, x, axes, filter_size, strides, pad, dilations, dim_rounding_mode)
+    if axes == 2 and max(window) == 1 and placed.output == x.storage.shape[1:-1]:
+        y = run_kernel("Identity", (x,))
+    else:
+        attrs = {"filter_size": window, **placed.attrs}
+        if average:
+            attrs["count_padding"] = "in_gradient" if isinstance(pad, (list, tuple)) else "never"
+        y = run_kernel(kernel, (x,), attrs)
     return reshape_to(y, y.shape[1:]) if single else y
 
 
-def _attrs(
+def _geometry(
     op: str,
     x: Tensor,
     axes: int,
     filter_size: Steps,
     strides: Steps,
     pad: Pad,
-    dilations: Steps | None,
-    dim_rounding_mode: str | None,
-) -> dict[str, Any]:
+    dilations: Steps | None = 1,
+    dim_rounding_mode: str | None = None,
+) -> tuple[tuple[int, ...], Geometry]:
+    """The window and how it moves."""
     window = per_axis(op, "filter_size", filter_size, axes)
     lengths = x.storage.shape[1:-1]
-    placed = geometry(op, lengths, window, strides, pad, dilations, dim_rounding_mode, may_be_empty=axes == 3)
-    return {"filter_size": window, **placed.attrs}
+    return window, geometry(op, lengths, window, strides, pad, dilations, dim_rounding_mode, may_be_empty=axes == 3)
 
 
 def _check_format(op: str, data_format: str) -> None:
