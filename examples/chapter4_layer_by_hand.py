@@ -7,11 +7,11 @@ OPTIMIZERS = {
     "momentum": lambda: vg.train.momentum(0.1, 0.9),
     "nesterov": lambda: vg.train.momentum(0.1, 0.9, use_nesterov=True),
     "adagrad": lambda: vg.train.adagrad(0.1),
-    "adadelta": lambda: vg.train.adadelta(1.0),
+    "adadelta": lambda: vg.train.adadelta(0.1),
     "adam": lambda: vg.train.adam(0.1),
     "adamax": lambda: vg.train.adamax(0.1),
-    "rmsprop": lambda: vg.train.rmsprop(0.1),
-    "centered rmsprop": lambda: vg.train.rmsprop(0.1, centered=True),
+    "rmsprop": lambda: vg.train.rmsprop(0.01),
+    "centered rmsprop": lambda: vg.train.rmsprop(0.01, centered=True),
 }
 
 
