@@ -244,6 +244,8 @@ def test_where_async_lists_the_true_places():
     same(places, np.argwhere(mask))
     assert asyncio.run(vg.where_async([False])).shape == (0, 1)
     assert asyncio.run(vg.where_async(True)).shape == (1, 0)
+    with pytest.raises(TypeError, match="where_async: condition must be bool"):
+        asyncio.run(vg.where_async(vg.tensor([1, 0])))
 
 
 @pytest.mark.parametrize("mask", [True, [True, False, True]])

@@ -88,3 +88,8 @@ def test_methods_are_the_functions():
 def test_outside_its_domain_an_inverse_is_nan():
     for name, x in (("acos", 1.5), ("asin", -1.5), ("acosh", 0.5), ("atanh", 2.0)):
         assert math.isnan(getattr(vg, name)(x).item())
+
+
+def test_tan_of_large_numbers_is_exact_to_the_last_place():
+    x = np.array([-608065414.8781943, -470910673.97399473, 1873777868.5510726, 1.5707963], np.float32)
+    np.testing.assert_array_equal(vg.tan(x).numpy(), np.tan(x.astype(np.float64)).astype(np.float32))

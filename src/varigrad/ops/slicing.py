@@ -12,6 +12,7 @@ import numpy as np
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import (
     TensorLike,
+    accept,
     convert,
     convert_integers,
     normalize_axis,
@@ -346,10 +347,13 @@ async def where_async(condition: TensorLike) -> Tensor:
     Returns:
         int32 `[places, rank]`.
 
+    Raises:
+        TypeError: A tensor that is not bool.
+
     >>> import asyncio
     >>> import varigrad as vg
     >>> asyncio.run(vg.where_async([[True, False], [False, True]])).tolist()
     [[0, 0], [1, 1]]
     """
-    places = np.argwhere(np.asarray(convert(condition, "where_async", "condition", "bool")))
+    places = np.argwhere(np.asarray(accept(condition, "where_async", "condition", "b")))
     return make_tensor(places.astype(np.int32, order="C"))
