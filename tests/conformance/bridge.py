@@ -217,6 +217,8 @@ class Bridge:
             try:
                 inspect.signature(target).bind(*args, **keywords)
             except TypeError as error:
+                if str(error).startswith("missing a required argument") and parameters.keys() >= keywords.keys():
+                    raise TypeError(f"{name}: {error}") from None  # the caller's fault, as in any call in Python
                 raise MissingName(f"argument of {name}: {error}") from None
         if self._trace:
             given = [*map(repr, args), *[f"{k}={v!r}" for k, v in keywords.items()]]
