@@ -23,16 +23,17 @@ class Outcome(NamedTuple):
 Run = Callable[..., Outcome]
 
 
+def call(*words: Any) -> Outcome:
+    """Runs `varigrad` with these words."""
+    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    return Outcome(result.exit_code, result.stdout, result.stderr)
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs `varigrad` with these words in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TERM", "dumb")
-
-    def call(*words: Any) -> Outcome:
-        result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
-        return Outcome(result.exit_code, result.stdout, result.stderr)
-
     return call
 
 

@@ -62,9 +62,11 @@ CLASSIFICATION = Goal(vg.losses.softmax_cross_entropy, accuracy, "accuracy")
 
 def regression(scale: float) -> Goal:
     """The goal for a target that was divided by `scale`: the metric is in the target's own unit."""
-    return Goal(
-        mean_squared_error, lambda y, outputs: mean_absolute_error(y, outputs).mul(scale), "mean_absolute_error"
-    )
+
+    def error_in_own_unit(y: vg.Tensor, outputs: vg.Tensor) -> vg.Tensor:
+        return mean_absolute_error(y, outputs).mul(scale)
+
+    return Goal(mean_squared_error, error_in_own_unit, "mean_absolute_error")
 
 
 @dataclass
