@@ -10,8 +10,13 @@ from typing import Any, NamedTuple
 
 from varigrad.tensor import format_shape
 
-__all__ = ["Geometry", "geometry", "per_axis"]
+__all__ = ["Geometry", "Pad", "Steps", "geometry", "per_axis"]
 
+# One number for all axes, or one each.
+Steps = int | Sequence[int]
+# "same", "valid", a number for both sides of every axis, or [before, after] for every axis of the input.
+Pad = str | int | Sequence[Sequence[int]]
+# What that comes to on each spatial axis.
 Pads = tuple[tuple[int, int], ...]
 
 _ROUNDING: dict[str | None, Callable[[float], int]] = {
@@ -47,9 +52,9 @@ def geometry(
     op: str,
     lengths: tuple[int, ...],
     window: tuple[int, ...],
-    strides: int | Sequence[int],
-    pad: Any,
-    dilations: int | Sequence[int] | None = 1,
+    strides: Steps,
+    pad: Pad,
+    dilations: Steps | None = 1,
     dim_rounding_mode: str | None = None,
     channels_first: bool = False,
     both: bool = False,
@@ -124,7 +129,7 @@ def _geometry(
     return Geometry(strides, dilations, tuple(zip(befores, afters)), output)
 
 
-def per_axis(op: str, argument: str, value: int | Sequence[int], axes: int) -> tuple[int, ...]:
+def per_axis(op: str, argument: str, value: Steps, axes: int) -> tuple[int, ...]:
     """One positive integer for each axis, from one for all or from a list."""
     try:
         numbers = (

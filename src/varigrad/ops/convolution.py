@@ -8,7 +8,7 @@ from math import prod
 from varigrad.dtypes import promote
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, convert, normalize_shape, require_floating, reshape_to
-from varigrad.ops.conv_geometry import geometry
+from varigrad.ops.conv_geometry import Pad, Steps, geometry
 from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, format_shape
 
@@ -22,10 +22,6 @@ __all__ = [
     "dilation2d",
     "separable_conv2d",
 ]
-
-Steps = int | Sequence[int]
-# "same", "valid", a number for both sides of every axis, or [before, after] for every axis of the input.
-Pad = str | int | Sequence[Sequence[int]]
 
 
 def conv2d(

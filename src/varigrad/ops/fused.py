@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, convert, convert_floating, operands, reshape_to
-from varigrad.ops.convolution import Pad, Steps, convolve
+from varigrad.ops.conv_geometry import Pad, Steps
+from varigrad.ops.convolution import convolve
 from varigrad.ops.elementwise import leaky_relu, prelu, relu6
 from varigrad.ops.matmul import check_product, rank_too_low
 from varigrad.ops.matmul import mat_mul as unfused_mat_mul

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import REAL, TensorLike, accept, require_floating, reshape_to
-from varigrad.ops.conv_geometry import Geometry, geometry, per_axis
+from varigrad.ops.conv_geometry import Geometry, Pad, Steps, geometry, per_axis
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -19,10 +18,6 @@ __all__ = [
     "max_pool_with_argmax",
     "pool",
 ]
-
-Steps = int | Sequence[int]
-# "same", "valid", a number for both sides of every axis, or [before, after] for every axis of the input.
-Pad = str | int | Sequence[Sequence[int]]
 
 
 def max_pool(
