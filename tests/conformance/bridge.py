@@ -38,6 +38,9 @@ _PROPER_ERRORS = (ValueError, TypeError, vg.VariGradError)
 # VariGrad does so itself.
 _LEAVES_TENSORS = {"tidy", "profile", "time"}
 
+# The requests that use VariGrad; the others are about the harness.
+_USES = {"call", "new", "static", "method", "invoke", "get", "runKernel"}
+
 # Methods that read a tensor's values as nested lists.
 _READS_NESTED = {"array", "array_sync"}
 
@@ -67,6 +70,7 @@ class Bridge:
         self._errors: dict[int, Exception] = {}
         self._tidies_up = [True]  # whether functions passed to the call in progress leave nothing behind
         self._spec_mark = 0
+        self._uses = 0  # requests of the spec that used VariGrad
         self._trace = bool(os.environ.get("VARIGRAD_TRACE"))
 
     # Messages
@@ -89,6 +93,7 @@ class Bridge:
 
     def _respond(self, message: dict[str, Any]) -> dict[str, Any]:
         promised = False
+        self._uses += message["do"] in _USES
         try:
             value = getattr(self, "_do_" + to_snake(message["do"]))(**message.get("with", {}))
             if inspect.iscoroutine(value):
@@ -258,6 +263,9 @@ class Bridge:
             self._do_end_scope()
         vg.dispose_variables()
 
+    def _do_dispose_variables(self) -> None:
+        vg.dispose_variables()
+
     def _do_is_tape_on(self) -> bool:
         return any(isinstance(observer, Tape) for observer in OBSERVERS.get())
 
@@ -299,13 +307,14 @@ class Bridge:
 
     def _do_spec_started(self, event: dict[str, Any]) -> None:
         self._spec_mark = self._handles.mark()
+        self._uses = 0
         self._do_event(event)
 
     def _do_spec_done(self, event: dict[str, Any]) -> None:
         self._handles.forget(self._spec_mark)
         self._errors.clear()
         gc.collect()
-        self._do_event(event)
+        self._do_event({**event, "uses": self._uses})
 
 
 def _finish(coroutine: Any) -> Any:

@@ -27,6 +27,7 @@ class Outcome:
     kind: str = ""
     reason: str = ""
     line: int | None = None
+    uses: int = 0  # how often it called on VariGrad
 
 
 # The kinds of failure by what their message says, the first that fits.
@@ -78,9 +79,11 @@ class Report:
         """The counts, in a few lines."""
         failures = Counter(o.kind for o in self.outcomes if o.status == FAILED)
         kinds = ", ".join(f"{number} {kind}" for kind, number in failures.most_common())
+        idle = sum(o.status == PASSED and not o.uses for o in self.outcomes)
         lines = [
             f"{len(self.outcomes)} specs in {self.seconds:.0f} s",
-            f"  passed    {self.counts[PASSED]:5}  {self.pass_rate:.2f}% of the {self.counted} that count",
+            f"  passed    {self.counts[PASSED]:5}  {self.pass_rate:.2f}% of the {self.counted} that count"
+            f" ({idle} never called VariGrad)",
             f"  failed    {self.counts[FAILED]:5}  {kinds}",
             f"  missing   {self.counts[MISSING]:5}  use a name or argument that VariGrad lacks",
             f"  excluded  {self.counts[EXCLUDED]:5}  {self.excluded_rate:.2f}% of all",
@@ -105,6 +108,10 @@ class Report:
                 f"{o.file}:{o.line or '?'}: {o.name}\n    {o.kind}: {o.reason.replace(chr(10), chr(10) + '    ')}"
                 for o in failed
             ]
+        idle = [o for o in self.outcomes if o.status == PASSED and not o.uses]
+        if idle:
+            parts.append(_heading("Passed without a call to VariGrad"))
+            parts += [f"{o.file}: {o.name}" for o in idle]
         excluded: dict[tuple[str, str], int] = Counter(
             (o.reason, o.file) for o in self.outcomes if o.status == EXCLUDED
         )

@@ -211,7 +211,7 @@ def _outcome(file: str, name: str, event: dict[str, Any]) -> Outcome:
     if event["status"] == "pending":
         return Outcome(file, name, PENDING)
     if not failures:
-        return Outcome(file, name, event["status"])
+        return Outcome(file, name, event["status"], uses=event["uses"])
     message = "\n".join(dict.fromkeys(f["message"] for f in failures))
     lines = [int(f["at"]) for f in failures if f.get("at")]
     return Outcome(file, name, FAILED, kind_of(message), message[:2000], min(lines, default=None))

@@ -67,7 +67,7 @@ const ENGINE = {
   tidy: remote('tidy'),
   keep: remote('keep'),
   memory: remote('memory'),
-  disposeVariables: remote('disposeVariables'),
+  disposeVariables: () => ask('disposeVariables'),
   setBackend: promised('setBackend'),
   profile: promised('profile'),
   time: promised('time'),
