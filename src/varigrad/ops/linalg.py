@@ -1,20 +1,33 @@
-"""Linear algebra: norms."""
+"""`vg.linalg`: norms, decompositions and parts of matrices."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple, cast
 
-from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, convert, convert_floating, normalize_axes, normalize_axis
+import numpy as np
+
+from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
+from varigrad.ops.arguments import TensorLike, accept, convert, convert_floating, normalize_axes, normalize_axis
 from varigrad.ops.arithmetic import mul
 from varigrad.ops.elementwise import abs as absolute
+from varigrad.ops.elementwise import sign
+from varigrad.ops.joining import stack, unstack
 from varigrad.ops.reduction import max as max_of
 from varigrad.ops.reduction import min as min_of
 from varigrad.ops.reduction import sum as sum_of
-from varigrad.tensor import Tensor
+from varigrad.ops.shaping import transpose
+from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["clip_by_norm", "euclidean_norm", "norm"]
+__all__ = ["QR", "band_part", "clip_by_norm", "euclidean_norm", "gram_schmidt", "norm", "qr"]
+
+
+class QR(NamedTuple):
+    """The factors of matrices: `q`, whose columns are orthonormal, and `r`, upper triangular."""
+
+    q: Tensor
+    r: Tensor
 
 
 def norm(
@@ -124,3 +137,114 @@ def clip_by_norm(x: TensorLike, clip_norm: TensorLike, axis: int | Sequence[int]
     length = norm(x, "euclidean", axis, keep_dims=True)
     larger = run_kernel("Maximum", (length, limit))
     return mul(x, run_kernel("DivNoNan", (limit, larger)))
+
+
+def band_part(a: TensorLike, num_lower: int | Tensor, num_upper: int | Tensor) -> Tensor:
+    """Matrices with zeros outside a band about the diagonal. Mirrors `tf.linalg.bandPart`.
+
+    Args:
+        a: Any dtype, `[..., rows, columns]`.
+        num_lower: How many diagonals to keep below the main one; all if negative. An integer or an int32 scalar.
+        num_upper: How many to keep above it.
+
+    Raises:
+        ValueError: Rank below 2, or more diagonals than rows or columns.
+
+    >>> import varigrad as vg
+    >>> vg.linalg.band_part([[1, 2, 3], [4, 5, 6], [7, 8, 9]], 0, -1).tolist()
+    [[1.0, 2.0, 3.0], [0.0, 5.0, 6.0], [0.0, 0.0, 9.0]]
+    """
+    a = _matrices("band_part", convert(a, "band_part", "a"), "a")
+    lower = _diagonals("num_lower", num_lower, a.shape[-2], "rows")
+    upper = _diagonals("num_upper", num_upper, a.shape[-1], "columns")
+    return run_kernel("MatrixBandPart", (a, lower, upper))
+
+
+def _matrices(op: str, x: Tensor, argument: str) -> Tensor:
+    if x.rank < 2:
+        raise ValueError(f"{op}: {argument} must have rank 2 or more, got shape {format_shape(x.shape)}")
+    return x
+
+
+def _diagonals(argument: str, count: int | Tensor, most: int, counted: str) -> Tensor:
+    if isinstance(count, Tensor):
+        if count.storage.dtype.kind != "i" or count.rank:
+            raise TypeError(
+                f"band_part: {argument} must be an integer scalar, got {count.dtype} of shape "
+                f"{format_shape(count.shape)}"
+            )
+        return count
+    if count != int(count):
+        raise ValueError(f"band_part: {argument} must be an integer, got {count!r}")
+    if count > most:
+        raise ValueError(f"band_part: {argument} {count} is more than the {most} {counted} of a")
+    return make_tensor(np.array(count, np.int32))
+
+
+def qr(x: TensorLike, full_matrices: bool = False) -> QR:
+    """The QR decomposition of matrices: x = q r.
+
+    The signs are those of TensorFlow.js: a diagonal element of r is negative if the element that it was reflected from
+    is positive. The gradient is defined where the columns (of a wide matrix, the first `rows` of them) are independent,
+    and for `full_matrices` of a tall matrix, whose last columns of q are free to turn among themselves, it is that of
+    what does not depend on their turn. Mirrors `tf.linalg.qr`.
+
+    Args:
+        x: Real numbers, `[..., rows, columns]`.
+        full_matrices: Makes q square for a tall matrix, too.
+
+    Returns:
+        `(q, r)`, `[..., rows, k]` and `[..., k, columns]`, where k is the smaller of rows and columns, or rows if
+        `full_matrices`.
+
+    Raises:
+        ValueError: Rank below 2.
+
+    >>> import varigrad as vg
+    >>> q, r = vg.linalg.qr([[3, 5], [4, 10]])
+    >>> [[round(v, 4) for v in row] for row in r.tolist()]
+    [[-5.0, -11.0], [0.0, -2.0]]
+    """
+    x = _matrices("qr", accept(x, "qr", "x", "f"), "x")
+    return QR(*run_kernel_multi("Qr", (x,), {"full_matrices": bool(full_matrices)}))
+
+
+def gram_schmidt(xs: TensorLike) -> Tensor | list[Tensor]:
+    """Orthonormal vectors that span what the vectors given span, each of them with those before it.
+
+    Mirrors `tf.linalg.gramSchmidt`.
+
+    Args:
+        xs: Real numbers: a matrix, whose rows are the vectors, or a list of vectors. There are no more of them than
+            they are long.
+
+    Returns:
+        A matrix for a matrix, a list for a list.
+
+    Raises:
+        ValueError: No vectors, too many, or vectors of several lengths.
+
+    >>> import varigrad as vg
+    >>> rows = vg.linalg.gram_schmidt(vg.tensor([[3, 4], [10, 5]]))
+    >>> [[round(v, 4) for v in row] for row in rows.tolist()]
+    [[0.6, 0.8], [0.8, -0.6]]
+    """
+    if isinstance(xs, (list, tuple)):
+        vectors = [convert(v, "gram_schmidt", f"xs[{i}]") for i, v in enumerate(cast("Sequence[TensorLike]", xs))]
+        shapes = {v.shape for v in vectors}
+        if len(shapes) != 1 or vectors[0].rank != 1:
+            given = ", ".join(format_shape(v.shape) for v in vectors) or "none"
+            raise ValueError(f"gram_schmidt: xs must be vectors of one length, got {given}")
+        return unstack(_orthonormal(stack(vectors)))
+    return _orthonormal(convert(xs, "gram_schmidt", "xs"))
+
+
+def _orthonormal(rows: Tensor) -> Tensor:
+    rows = accept(rows, "gram_schmidt", "xs", "f")
+    if rows.rank != 2 or rows.shape[0] > rows.shape[1] or not rows.size:
+        raise ValueError(
+            f"gram_schmidt: xs must be a matrix with no more rows than columns, got shape {format_shape(rows.shape)}"
+        )
+    q, r = qr(transpose(rows))
+    diagonal = run_kernel("DiagPart", (r,))
+    return transpose(mul(q, sign(diagonal)))

@@ -41,7 +41,79 @@ def _norm_grad(dy: Array, x: Array, y: Array, order: float) -> Array:
     return output
 
 
+def _band_part(x: Array, num_lower: Array, num_upper: Array) -> Array:
+    below = np.arange(x.shape[-2])[:, None] - np.arange(x.shape[-1])
+    outside = np.zeros(below.shape, np.bool_)
+    if num_lower >= 0:
+        outside |= below > num_lower
+    if num_upper >= 0:
+        outside |= below < -num_upper
+    output = x.copy()
+    output[..., outside] = "" if x.dtype.kind == "O" else 0
+    return output
+
+
+def _qr(x: Array, full_matrices: bool) -> tuple[Array, Array]:
+    """LAPACK's factors, with the signs that TensorFlow.js gives them."""
+    rows, columns = x.shape[-2:]
+    rank = min(rows, columns)
+    kind = np.float64 if x.dtype == np.float64 else np.float32
+    if not x.size:
+        count = rows if full_matrices else rank
+        q = np.broadcast_to(np.eye(rows, count, dtype=x.dtype), (*x.shape[:-2], rows, count))
+        return q.copy(), np.zeros((*x.shape[:-2], count, columns), x.dtype)
+    given = x.astype(kind, copy=False)
+    _, tau = np.linalg.qr(given, "raw")
+    q, r = np.linalg.qr(given, "complete" if full_matrices else "reduced")
+    # LAPACK leaves a column alone that has zeros below the diagonal; TensorFlow.js reflects it.
+    flip = np.ones((*x.shape[:-2], q.shape[-1]), kind)
+    flip[..., :rank][tau == 0] = -1
+    q, r = q * flip[..., None, :], r * flip[..., :, None]
+    # Where the diagonal element itself is zero, LAPACK reflects it to a negative one, TensorFlow.js to a positive one.
+    # That changes all columns after it.
+    for place in np.argwhere((tau == 1).any(-1)):
+        key = tuple(place)
+        q_full, r_full = _householder(given[key])
+        q[key], r[key] = q_full[:, : q.shape[-1]], r_full[: r.shape[-2]]
+    q, r = q + kind(0), np.triu(r) + kind(0)  # no -0
+    return q.astype(x.dtype, copy=False), r.astype(x.dtype, copy=False)
+
+
+def _householder(x: Array) -> tuple[Array, Array]:
+    """The full factors of one matrix, a reflection for each column."""
+    rows, columns = x.shape
+    q, r = np.eye(rows, dtype=np.float64), x.astype(np.float64)
+    for column in range(min(rows, columns)):
+        below = r[column:, column]
+        length = np.sqrt(below.dot(below))
+        if length == 0:
+            continue
+        normal = below.copy()
+        normal[0] += length if below[0] > 0 else -length
+        normal /= np.sqrt(normal.dot(normal))
+        r[column:] -= 2 * np.outer(normal, normal.dot(r[column:]))
+        q[:, column:] -= 2 * np.outer(q[:, column:].dot(normal), normal)
+    return q, r
+
+
+def _triangular_solve(matrix: Array, x: Array, transposed: bool) -> Array:
+    """The solution y of `matrix y = x`, or of the transposed matrix, which is upper triangular before that."""
+    kind = np.float64 if x.dtype == np.float64 else np.float32
+    matrix = np.triu(matrix).astype(kind, copy=False)
+    if transposed:
+        matrix = matrix.swapaxes(-1, -2)
+    try:
+        return np.linalg.solve(matrix, x.astype(kind, copy=False)).astype(x.dtype, copy=False)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "the columns of a matrix are linearly dependent; there qr and gram_schmidt have no gradient"
+        ) from None
+
+
 KERNELS: dict[str, Any] = {
+    "MatrixBandPart": _band_part,
+    "MatrixTriangularSolve": _triangular_solve,
     "Norm": _norm,
     "NormGrad": _norm_grad,
+    "Qr": _qr,
 }

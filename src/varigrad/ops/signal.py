@@ -1,0 +1,138 @@
+"""`vg.signal`: frames of signals, windows, and the short-time Fourier transform."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from varigrad.engine import make_tensor, run_kernel
+from varigrad.ops.arguments import TensorLike, convert, convert_floating, normalize_shape
+from varigrad.ops.arithmetic import mul
+from varigrad.ops.spectral import rfft
+from varigrad.tensor import Tensor, format_shape
+
+__all__ = ["cosine_window", "enclosing_power_of_two", "frame", "hamming_window", "hann_window", "stft"]
+
+
+def frame(
+    signal: TensorLike, frame_length: int, frame_step: int, pad_end: bool = False, pad_value: float = 0
+) -> Tensor:
+    """A signal cut into frames, which may overlap. Mirrors `tf.signal.frame`; signals may come in batches too.
+
+    Args:
+        signal: `[samples]` or `[..., samples]`.
+        frame_length: Samples in a frame.
+        frame_step: Samples from the start of one frame to that of the next.
+        pad_end: Makes a frame start at every step within the signal, and fills up with `pad_value` what lies beyond its
+            end; by default there are whole frames only.
+        pad_value: A number, of the signal's dtype.
+
+    Returns:
+        `[..., frames, frame_length]`.
+
+    >>> import varigrad as vg
+    >>> vg.signal.frame([1, 2, 3, 4, 5], 3, 2).tolist()
+    [[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]
+    """
+    signal = convert(signal, "frame", "signal")
+    if not signal.rank:
+        raise ValueError("frame: signal must have rank 1 or more, got a scalar")
+    length, step = normalize_shape("frame", (frame_length, frame_step), "frame_length, frame_step")
+    samples = signal.shape[-1]
+    some = samples > 0 if pad_end else samples >= length
+    if some and not step:
+        raise ValueError("frame: frame_step must be positive, got 0")
+    count = 0 if not some else -(-samples // step) if pad_end else (samples - length) // step + 1
+    beyond = (count - 1) * step + length - samples if count else 0
+    if beyond > 0:
+        paddings = ((0, 0),) * (signal.rank - 1) + ((0, beyond),)
+        signal = run_kernel("PadV2", (signal,), {"paddings": paddings, "constant_value": pad_value})
+    starts = step * np.arange(count, dtype=np.int32)[:, None]
+    places = make_tensor(starts + np.arange(length, dtype=np.int32))
+    return run_kernel("GatherV2", (signal, places), {"axis": signal.rank - 1, "batch_dims": 0})
+
+
+def cosine_window(window_length: int, a: float, b: float) -> Tensor:
+    """The window `a - b cos(2 π i / n)`, float32, `[window_length]`.
+
+    `n` is the length, or one less if that is odd, as in TensorFlow.js. The window of length 1 is `a + b`, where
+    TensorFlow.js has NaN. Mirrors `tf.cosineWindow`.
+
+    >>> import varigrad as vg
+    >>> vg.cosine_window(3, 0.5, 0.5).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    length = normalize_shape("cosine_window", (window_length,), "window_length")[0]
+    if length == 1:
+        return make_tensor(np.array([a + b], np.float32))
+    angles = 2 * math.pi * np.arange(length) / (length - length % 2)
+    return make_tensor((a - b * np.cos(angles)).astype(np.float32))
+
+
+def hann_window(window_length: int) -> Tensor:
+    """The Hann window, `0.5 - 0.5 cos(2 π i / n)` (see `vg.cosine_window`). Mirrors `tf.signal.hannWindow`.
+
+    >>> import varigrad as vg
+    >>> vg.signal.hann_window(4).tolist()
+    [0.0, 0.5, 1.0, 0.5]
+    """
+    return cosine_window(window_length, 0.5, 0.5)
+
+
+def hamming_window(window_length: int) -> Tensor:
+    """The Hamming window, `0.54 - 0.46 cos(2 π i / n)` (see `vg.cosine_window`). Mirrors `tf.signal.hammingWindow`.
+
+    >>> import varigrad as vg
+    >>> [round(w, 3) for w in vg.signal.hamming_window(4).tolist()]
+    [0.08, 0.54, 1.0, 0.54]
+    """
+    return cosine_window(window_length, 0.54, 0.46)
+
+
+def enclosing_power_of_two(value: int) -> int:
+    """The smallest power of two that is not less than a positive integer. Mirrors `tf.enclosingPowerOfTwo`.
+
+    >>> import varigrad as vg
+    >>> vg.enclosing_power_of_two(5)
+    8
+    """
+    if value < 1:
+        raise ValueError(f"enclosing_power_of_two: value must be positive, got {value!r}")
+    return 1 << (math.ceil(value) - 1).bit_length()
+
+
+def stft(
+    signal: TensorLike,
+    frame_length: int,
+    frame_step: int,
+    fft_length: int | None = None,
+    window_fn: Callable[[int], TensorLike] = hann_window,
+) -> Tensor:
+    """The short-time Fourier transform: that of each frame of a signal, looked at through a window.
+
+    Mirrors `tf.signal.stft`.
+
+    Args:
+        signal: Real numbers, `[samples]` or `[..., samples]`.
+        frame_length: Samples in a frame.
+        frame_step: Samples from the start of one frame to that of the next.
+        fft_length: The length that a frame is cut to, or filled up to with zeros, to be transformed; the next power of
+            two by default.
+        window_fn: Makes the window of a length.
+
+    Returns:
+        complex64, `[..., frames, fft_length // 2 + 1]`.
+
+    >>> import varigrad as vg
+    >>> vg.signal.stft([1, 1, 1, 1], 2, 2, window_fn=lambda n: vg.ones([n])).tolist()
+    [[(2+0j), 0j], [(2+0j), 0j]]
+    """
+    framed = frame(convert_floating(signal, "stft", "signal"), frame_length, frame_step)
+    window = convert(window_fn(frame_length), "stft", "window_fn(frame_length)")
+    if window.shape != (frame_length,):
+        raise ValueError(
+            f"stft: window_fn({frame_length}) must return a window of that length, got {format_shape(window.shape)}"
+        )
+    return rfft(mul(framed, window), enclosing_power_of_two(frame_length) if fft_length is None else fft_length)
