@@ -21,7 +21,7 @@ def main() -> Outcome:
         return a.square().sum() + b.mul(a).sum()
 
     value, grads = vg.variable_grads(f)
-    print(f"value {value.item()}, grads {({name: g.tolist() for name, g in grads.items()})}")
+    print(f"value {value.item()}, grads { ({name: g.tolist() for name, g in grads.items()}) }")
 
     optimizer = vg.train.sgd(0.1)
     values: list[float] = []

@@ -150,7 +150,7 @@ def test_frozen_variables_are_left_out(w):
     frozen = vg.variable([1.0], trainable=False, name="frozen")
     assert list(vg.variable_grads(lambda: (w * frozen).sum()).grads) == ["w"]
     assert list(vg.variable_grads(lambda: (w * frozen).sum(), [w, frozen]).grads) == ["w"]
-    with pytest.raises(vg.GradientError, match="none of the variables is trainable .*frozen"):
+    with pytest.raises(vg.GradientError, match=r"none of the variables is trainable .*frozen"):
         vg.variable_grads(lambda: (w * frozen).sum(), [frozen])
 
 
@@ -162,9 +162,7 @@ def test_a_variable_may_be_frozen_between_two_calls(w):
     assert list(vg.variable_grads(lambda: (w * v).sum()).grads) == ["w", "v"]
 
 
-@pytest.mark.parametrize(
-    "collect", [lambda a, b: [a, b], lambda a, b: (a, b), lambda a, b: {"first": a, "second": b}]
-)
+@pytest.mark.parametrize("collect", [lambda a, b: [a, b], lambda a, b: (a, b), lambda a, b: {"first": a, "second": b}])
 def test_scalars_in_a_container_are_summed_and_come_back_as_parts(w, collect):
     def f():
         return collect(w.sum(), w.square().sum())
@@ -191,7 +189,7 @@ def test_a_value_that_is_no_tensor_is_an_error(w, returned):
 
 
 def test_a_constant_value_names_the_variables_that_were_looked_at(w):
-    with pytest.raises(vg.GradientError, match="depends on none of the variables .*'w'"):
+    with pytest.raises(vg.GradientError, match=r"depends on none of the variables .*'w'"):
         vg.variable_grads(lambda: vg.scalar(1.0) * 2.0, [w])
 
 

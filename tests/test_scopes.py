@@ -156,7 +156,7 @@ def test_tidy_refuses_a_coroutine_function():
     async def work():
         return vg.scalar(1.0)
 
-    with pytest.raises(TypeError, match="with vg.tidy"):
+    with pytest.raises(TypeError, match=r"with vg.tidy"):
         vg.tidy(work)
 
 

@@ -307,3 +307,10 @@ def test_a_buffer_begins_with_values_or_as_a_copy_of_a_tensor():
 def test_buffers_explain_what_does_not_fit(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_numpys_functions_take_tensors_as_arrays_and_its_operators_give_way():
+    x = vg.tensor([1.0, 2.0])
+    np.testing.assert_allclose(np.exp(x), np.exp([1.0, 2.0]), rtol=1e-6)
+    for result in (np.ones(2) + x, np.float64(3) * x, np.ones(2) < x, np.eye(2) @ vg.ones([2, 1])):
+        assert isinstance(result, vg.Tensor)

@@ -63,7 +63,7 @@ class Tensor(TensorMethods):
     """
 
     __slots__ = ("__weakref__", "_disposed_at", "id", "storage")
-    __array_ufunc__ = None  # `numpy_array + tensor` comes to `Tensor.__radd__`
+    __array_priority__ = 1000  # `numpy_array + tensor` comes to `Tensor.__radd__`
 
     storage: Array
     id: int
@@ -108,7 +108,7 @@ class Tensor(TensorMethods):
     def is_disposed(self) -> bool:
         """Whether the tensor has lost its values to `dispose` or `tidy`."""
         try:
-            self.storage
+            _ = self.storage
         except DisposedError:
             return True
         return False

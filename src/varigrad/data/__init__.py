@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from varigrad.data.columns import MISSING_TEXT, Column, Frame, Kind, describe_missing, format_rows, parse_columns, parse_table
+from varigrad.data.columns import (
+    MISSING_TEXT,
+    Column,
+    Frame,
+    Kind,
+    describe_missing,
+    format_rows,
+    parse_columns,
+    parse_table,
+)
 from varigrad.data.preprocessing import (
     CategoricalField,
     Field,
