@@ -44,6 +44,14 @@ def test_a_cast_gives_the_gradient_the_dtype_of_its_input():
     assert gradient.tolist() == [3, -4]
 
 
+def test_the_gradient_for_integers_is_not_rounded():
+    # tf.grads(tf.pow)([tf.scalar(5), tf.scalar(2, 'int32')], tf.scalar(3))
+    base, exponent = vg.grads(vg.pow)([vg.scalar(5.0), vg.scalar(2, "int32")], vg.scalar(3.0))
+    assert (base.dtype, exponent.dtype) == ("float32", "float32")
+    assert base.item() == 30
+    assert exponent.item() == pytest.approx(120.70784343255752)
+
+
 def test_what_becomes_an_integer_has_no_gradient():
     with pytest.raises(vg.GradientError, match="Cast"):
         vg.grad(lambda x: vg.cast(x, "int32"))(vg.tensor([1.5]))

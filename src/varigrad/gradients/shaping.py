@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from varigrad.dtypes import is_differentiable, numpy_dtype
 from varigrad.engine import run_kernel
 from varigrad.gradients.rules import sum_to
 from varigrad.ops.arguments import cast_to
@@ -24,9 +25,14 @@ def _tile(dy: Tensor, x: tuple[int, ...], reps: tuple[int, ...]) -> Tensor:
     return run_kernel("Sum", (copies,), {"axis": tuple(range(0, len(apart), 2)), "keep_dims": False})
 
 
+def _cast(dy: Tensor, x_dtype: str, dtype: str) -> Tensor:
+    # The gradient for integers is no integer: it stays what it is.
+    return cast_to(dy, x_dtype) if is_differentiable(numpy_dtype(x_dtype)) else dy
+
+
 GRADIENTS: dict[str, Gradient] = {
     "BroadcastTo": Gradient(lambda dy, x, shape: sum_to(dy, x), input_shapes),
-    "Cast": Gradient(lambda dy, x_dtype, dtype: cast_to(dy, x_dtype), input_dtypes),
+    "Cast": Gradient(_cast, input_dtypes),
     "Identity": Gradient(lambda dy: dy, nothing),
     "Reshape": Gradient(lambda dy, x, shape: run_kernel("Reshape", (dy,), {"shape": x}), input_shapes),
     "Reverse": Gradient(lambda dy, dims: run_kernel("Reverse", (dy,), {"dims": dims}), nothing),
