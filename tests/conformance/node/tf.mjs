@@ -112,6 +112,9 @@ const MODULES = {
   'optimizers/register_optimizers': {registerOptimizers() {}},
 };
 
+// Where `tf` has the functions of modules whose path does not say it.
+const NAMESPACES = {'ops/axis_util': 'backend_util', 'ops/broadcast_util': 'broadcast_util'};
+
 // The export `name` of TensorFlow.js's module at `module` (its path below `dist`, without the extension).
 export function provide(module, name) {
   const special = MODULES[module]?.[name];
@@ -121,8 +124,9 @@ export function provide(module, name) {
   if (module.startsWith('optimizers/')) {
     return remoteClass(name, Optimizer);
   }
-  const [, folder] = module.match(/^ops\/(\w+)\//) ?? module.match(/^ops\/((?:axis|broadcast)_util)$/) ?? [];
-  return folder ? remote(folder, name) : remote(name);
+  const [, folder] = module.match(/^ops\/(\w+)\//) ?? [];
+  const namespaceName = NAMESPACES[module] ?? folder;
+  return namespaceName ? remote(namespaceName, name) : remote(name);
 }
 
 // Gives `Tensor`, `Variable` and `TensorBuffer` the methods that TensorFlow.js's have.
