@@ -1,5 +1,10 @@
 """What all tests share."""
 
+import os
+
+# Two test processes with a BLAS thread a core each would wait for one another. Read when NumPy loads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 
