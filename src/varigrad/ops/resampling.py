@@ -212,8 +212,8 @@ def transform(
 ) -> Tensor:
     """Images seen through projective transforms. Mirrors `tf.image.transform`.
 
-    Differentiable for the image and, if bilinear, for the transforms; TensorFlow.js has neither gradient, and leaves all
-    images of a batch but the first.
+    Differentiable for the image and, if bilinear, for the transforms; TensorFlow.js has neither gradient, and leaves
+    out all images of a batch but the first.
 
     Args:
         image: Floating, `[batch, height, width, channels]`.

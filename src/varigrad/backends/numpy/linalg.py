@@ -42,12 +42,13 @@ def _norm_grad(dy: Array, x: Array, y: Array, order: float) -> Array:
 
 
 def _band_part(x: Array, num_lower: Array, num_upper: Array) -> Array:
-    below = np.arange(x.shape[-2])[:, None] - np.arange(x.shape[-1])
-    outside = np.zeros(below.shape, np.bool_)
+    rows, columns = x.shape[-2:]
+    below: Any = np.arange(rows)[:, None] - np.arange(columns)
+    outside: Array = np.zeros((rows, columns), np.bool_)
     if num_lower >= 0:
-        outside |= below > num_lower
+        np.logical_or(outside, below > num_lower, out=outside)
     if num_upper >= 0:
-        outside |= below < -num_upper
+        np.logical_or(outside, below < -num_upper, out=outside)
     output = x.copy()
     output[..., outside] = "" if x.dtype.kind == "O" else 0
     return output

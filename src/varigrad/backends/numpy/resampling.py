@@ -10,6 +10,7 @@ multiplies the samples' gradients by the same matrix transposed.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ class _Sampler:
             weights = np.stack([(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right], -1)
         else:
             rows, columns = np.floor(y + 0.5)[..., None], np.floor(x + 0.5)[..., None]
-            weights = np.ones(rows.shape)
+            weights: Array = np.ones(rows.shape)
         inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
         places = np.where(inside, (image.reshape(-1, 1, 1, 1) * height + rows) * width + columns, 0)
         taps = weights.shape[-1]
@@ -222,7 +223,12 @@ def _wrap(c: Array, length: int) -> Array:
     return c + length * np.where(c < 0, np.floor(-c / period) + 1, np.where(c > length - 1, -np.floor(c / period), 0))
 
 
-_EXTENSIONS: dict[str, Any] = {"nearest": lambda c, length: c, "reflect": _reflect, "wrap": _wrap}
+def _same(c: Array, length: int) -> Array:
+    return c
+
+
+# How the coordinate of a point beyond the edge is brought back, before it is put onto the edge itself.
+_EXTENSIONS: dict[str, Callable[[Array, int], Array]] = {"nearest": _same, "reflect": _reflect, "wrap": _wrap}
 
 
 def _transformed(
