@@ -187,7 +187,7 @@ def test_images_from_a_table_go_through_conv2d(run: Run, tmp_path: Path) -> None
     write_csv(tmp_path / "d.csv", names, rows)
     code, out, _ = run("train", "d.csv", "--target", "digit", "--image", "8x8", "--epochs", 2, "--out", "m")
     assert code == 0
-    assert "conv2d_1 [8, 8, 8] -> max_pooling2d_1 [4, 4, 8] -> conv2d_2 [4, 4, 16]" in out
+    assert "conv2d_1 [8, 8, 16] -> max_pooling2d_1 [4, 4, 16] -> conv2d_2 [4, 4, 32]" in out
     assert Preprocessing.load(tmp_path / "m" / "preprocessing.json").image == (8, 8, 1)
 
 

@@ -42,6 +42,7 @@ app = typer.Typer(
     cls=OneLineErrors,
     help="Train models on your own data, see every gradient, and open them in a browser.",
     add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
 app.command()(train)

@@ -60,7 +60,7 @@ Source = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help="The folder to write to.  [default: runs/NAME-OF-SOURCE]", metavar="FOLDER"),
+    typer.Option("--out", "-o", help="The folder to write to.", show_default="runs/NAME-OF-SOURCE", metavar="FOLDER"),
 ]
 
 Target = Annotated[str | None, _data("The column to predict.", metavar="COLUMN")]
@@ -83,9 +83,9 @@ MissingText = Annotated[
     _data("What stands for a missing value beside nothing, NA, N/A, NaN, null and ?. Can be repeated.", metavar="TEXT"),
 ]
 Delimiter = Annotated[
-    str | None, _data("Between cells: a comma, a semicolon, | or tab.  [default: found out]", metavar="MARK")
+    str | None, _data("Between cells: a comma, a semicolon, | or tab.", show_default="found out", metavar="MARK")
 ]
-Decimal = Annotated[str | None, _data("In numbers: a point or a comma.  [default: found out]", metavar="MARK")]
+Decimal = Annotated[str | None, _data("In numbers: a point or a comma.", show_default="found out", metavar="MARK")]
 Image = Annotated[
     str | None, _data("The columns are pixels of images of this size: 28x28, or 32x32x3 with colours.", metavar="HxW")
 ]
@@ -94,25 +94,41 @@ Test = Annotated[float, _data("The part of the rows that judges the result, and 
 
 Layers = Annotated[
     str | None,
-    _model("The units of each dense layer; none for a linear model.  [default: 64,32]", metavar="UNITS,..."),
+    _model(
+        "The units of each dense layer; none for a linear model.",
+        show_default="64 for digits and mnist5k, else 64,32",
+        metavar="UNITS,...",
+    ),
 ]
 Conv = Annotated[
     str | None,
     _model(
-        "For images, the filters of each conv2d layer (3x3, with max_pooling2d); or none.  "
-        "[default: 32,64 for digits, else 8,16]",
+        "For images, the filters of each conv2d layer (3x3, with max_pooling2d); or none.",
+        show_default="32,64 for digits, else 16,32",
         metavar="FILTERS,...",
     ),
 ]
 Activation = Annotated[str, _model("Of all layers but the last.", metavar="NAME")]
-Dropout = Annotated[float, _model("The part of each dense layer's outputs to drop.", min=0, max=0.99)]
+Dropout = Annotated[
+    float | None,
+    _model(
+        "The part of each dense layer's outputs to drop in training.",
+        show_default="0.3 for mnist5k, else 0",
+        min=0,
+        max=0.99,
+    ),
+]
 
 Optimizer = Annotated[str, _training(f"{', '.join(OPTIMIZERS)}.", metavar="NAME")]
-LearningRate = Annotated[float | None, _training("[default: by optimizer; 0.002 for adam]")]
-ClipValue = Annotated[float | None, _training("Clip each number in the gradients to [-C, C].", metavar="C")]
+LearningRate = Annotated[float | None, _training("The size of a step.", show_default="by optimizer; 0.002 for adam")]
+ClipValue = Annotated[
+    float | None, _training("Clip each number in the gradients to -C at least and C at most.", metavar="C")
+]
 ClipNorm = Annotated[float | None, _training("Scale each variable's gradient down to this norm.", metavar="C")]
 ClipGlobalNorm = Annotated[float | None, _training("Scale all gradients down to this norm together.", metavar="C")]
-Epochs = Annotated[int | None, _training("The most.  [default: 25 for digits, 12 for mnist5k, else 200]", min=1)]
+Epochs = Annotated[
+    int | None, _training("How many at most.", show_default="25 for digits, 12 for mnist5k, else 200", min=1)
+]
 BatchSize = Annotated[int, _training("Rows a step.", min=1)]
 Patience = Annotated[
     int, _training("Stop after so many epochs without improvement, and keep the best; 0 keeps the last.", min=0)
@@ -124,7 +140,7 @@ NewRows = Annotated[
     Path, typer.Argument(help="A CSV file with the columns that the model was trained on.", metavar="NEW.csv")
 ]
 PredictionFile = Annotated[
-    Path | None, typer.Option("--out", "-o", help="The file to write to.  [default: the terminal]", metavar="FILE")
+    Path | None, typer.Option("--out", "-o", help="The file to write to.", show_default="the terminal", metavar="FILE")
 ]
 Unknown = Annotated[
     UnknownChoice, _data("A category that training did not meet: error stops; ignore takes it as none of them.")

@@ -27,10 +27,10 @@ from varigrad.data import NumericField, Preprocessing
 __all__ = ["train"]
 
 # What a source is trained with unless options say otherwise.
-_USUAL: dict[str, Any] = {"filters": [8, 16], "hidden": [64, 32], "epochs": 200}
+_USUAL: dict[str, Any] = {"filters": [16, 32], "hidden": [64, 32], "dropout": 0.0, "epochs": 200}
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "digits": {"filters": [32, 64], "hidden": [64], "epochs": 25},
-    "mnist5k": {"filters": [8, 16], "hidden": [64], "epochs": 12},
+    "mnist5k": {"hidden": [64], "dropout": 0.3, "epochs": 12},
 }
 
 _INTERRUPTED = "Ctrl-C: ending the epoch and saving; once more to quit without saving"
@@ -53,7 +53,7 @@ def train(
     layers: options.Layers = None,
     conv: options.Conv = None,
     activation: options.Activation = "relu",
-    dropout: options.Dropout = 0.0,
+    dropout: options.Dropout = None,
     optimizer: options.Optimizer = "adam",
     learning_rate: options.LearningRate = None,
     clip_value: options.ClipValue = None,
@@ -75,6 +75,7 @@ def train(
         learning_rate=learning_rate, clip_value=clip_value, clip_norm=clip_norm, clip_global_norm=clip_global_norm
     )
     hidden: list[int] = defaults["hidden"] if layers is None else options.parse_counts("--layers", layers)
+    dropped: float = defaults["dropout"] if dropout is None else dropout
     most_epochs: int = epochs or defaults["epochs"]
     random = np.random.default_rng(seed)
     vg.set_random_seed(seed)
@@ -107,7 +108,7 @@ def train(
         hidden=hidden,
         filters=filters,
         activation=activation,
-        dropout=dropout,
+        dropout=dropped,
         output_name="logits" if data.preprocessing.task == "classification" else "output",
     )
     model = vg.sequential(layers=stack, name="model")
@@ -117,7 +118,7 @@ def train(
         "layers": hidden,
         "conv": filters,
         "activation": activation,
-        "dropout": dropout,
+        "dropout": dropped,
         "optimizer": optimizer,
         "learning_rate": trainer.current_learning_rate,
         "clip_value": clip_value,

@@ -78,7 +78,7 @@ def plot_history(
         shown = [curves[name]] if twin is None else [curves[name], twin]
         _finish(ax, shown, x_label, (y_labels or {}).get(name, name.replace("_", " ")))
         if twin is not None or best is not None:
-            ax.legend(frameon=False)
+            ax.legend(facecolor="white", framealpha=0.8, edgecolor="none")
     return _save(figure, title, path)
 
 
