@@ -33,6 +33,7 @@ from varigrad.ops import losses as losses
 from varigrad.ops import math as math
 from varigrad.ops import methods as _methods
 from varigrad.ops import signal as signal
+from varigrad.ops import sparse as sparse
 from varigrad.ops import spectral as spectral
 from varigrad.ops.arithmetic import *
 from varigrad.ops.comparison import *
@@ -56,6 +57,7 @@ from varigrad.ops.shaping import *
 from varigrad.ops.signal import cosine_window as cosine_window
 from varigrad.ops.signal import enclosing_power_of_two as enclosing_power_of_two
 from varigrad.ops.slicing import *
+from varigrad.ops.sparse import sparse_to_dense as sparse_to_dense
 from varigrad.ops.spectral import *
 from varigrad.ops.trigonometry import *
 from varigrad.scopes import *

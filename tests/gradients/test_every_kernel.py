@@ -44,6 +44,7 @@ NOT_DIFFERENTIABLE: dict[str, str] = {
     "RandomUniform": "computes from nothing",
     "Range": "computes from nothing",
     "SearchSorted": "gives integers",
+    "SparseReshape": "gives integers",
     "TruncatedNormal": "computes from nothing",
     "WrapIndices": "gives integers",
 }

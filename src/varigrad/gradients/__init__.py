@@ -28,6 +28,7 @@ from varigrad.gradients import (
     segment,
     shaping,
     slicing,
+    sparse,
     spectral,
     trigonometry,
 )
@@ -57,6 +58,7 @@ _FAMILIES = (
     segment,
     shaping,
     slicing,
+    sparse,
     spectral,
     trigonometry,
 )

@@ -30,6 +30,7 @@ from varigrad.backends.numpy import (
     segment,
     shaping,
     slicing,
+    sparse,
     spectral,
     trigonometry,
 )
@@ -61,6 +62,7 @@ _FAMILIES = (
     segment,
     shaping,
     slicing,
+    sparse,
     spectral,
     trigonometry,
 )

@@ -9,6 +9,7 @@ Each kernel that takes has a partner that puts: they are each other's derivative
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from varigrad.dtypes import Array, numpy_dtype
 from varigrad.errors import OutOfRangeError
 
-__all__ = ["KERNELS", "add_rows"]
+__all__ = ["KERNELS", "add_rows", "check_indices", "flat_places"]
 
 
 # Blocks.
@@ -56,7 +57,8 @@ _least = np.minimum.reduce
 _greatest = np.maximum.reduce
 
 
-def _check(op: str, indices: Array, length: int, axis: int, lowest: int = 0) -> None:
+def check_indices(op: str, indices: Array, length: int, axis: int, lowest: int = 0) -> None:
+    """Raises `OutOfRangeError` where an index is outside an axis of a certain length."""
     if indices.size and (_least(indices, axis=None) < lowest or _greatest(indices, axis=None) >= length):
         place = tuple(np.argwhere((indices < lowest) | (indices >= length))[0].tolist())
         at = f", at {list(place)} of the indices," if place else ""
@@ -65,7 +67,7 @@ def _check(op: str, indices: Array, length: int, axis: int, lowest: int = 0) -> 
 
 def _wrap_indices(indices: Array, length: int, axis: int) -> Array:
     """Indices of which negative ones count from the back, all counted from the front."""
-    _check("x[...]", indices, length, axis, -length)
+    check_indices("x[...]", indices, length, axis, -length)
     return np.where(indices < 0, indices + indices.dtype.type(length), indices)
 
 
@@ -78,7 +80,7 @@ def _batched(indices: Array, axis: int, batch_dims: int) -> tuple[Any, ...]:
 
 
 def _gather(x: Array, indices: Array, axis: int, batch_dims: int) -> Array:
-    _check("gather", indices, x.shape[axis], axis)
+    check_indices("gather", indices, x.shape[axis], axis)
     if not batch_dims:
         return x.take(indices, axis)
     between = axis - batch_dims
@@ -120,12 +122,12 @@ def add_rows(rows: Array, targets: Array, count: int) -> Array:
     return output
 
 
-def _flat_places(kernel: str, indices: Array, shape: tuple[int, ...]) -> Array:
+def flat_places(kernel: str, indices: Array, shape: Sequence[int]) -> Array:
     """The row-major position of each index tuple `[n, depth]` in the first `depth` axes of a shape."""
     places = np.zeros(indices.shape[0], np.intp)
     for axis in range(indices.shape[1]):
         column = indices[:, axis]
-        _check(kernel, column, shape[axis], axis)
+        check_indices(kernel, column, shape[axis], axis)
         places *= shape[axis]
         places += column
     return places
@@ -139,21 +141,21 @@ def _split_index(indices: Array) -> tuple[Array, tuple[int, ...], int]:
 
 def _gather_nd(x: Array, indices: Array) -> Array:
     index, outer, depth = _split_index(indices)
-    places = _flat_places("gather_nd", index, x.shape)
+    places = flat_places("gather_nd", index, x.shape)
     rows = x.reshape((math.prod(x.shape[:depth]), *x.shape[depth:]))
     return rows.take(places, 0).reshape(outer + x.shape[depth:])
 
 
 def _scatter_nd(indices: Array, updates: Array, shape: tuple[int, ...]) -> Array:
     index, _, depth = _split_index(indices)
-    places = _flat_places("scatter_nd", index, shape)
+    places = flat_places("scatter_nd", index, shape)
     width = math.prod(shape[depth:])
     return add_rows(updates.reshape(len(places), width), places, math.prod(shape[:depth])).reshape(shape)
 
 
 def _scatter_update(x: Array, indices: Array, updates: Array) -> Array:
     index, _, depth = _split_index(indices)
-    places = _flat_places("tensor_scatter_update", index, x.shape)
+    places = flat_places("tensor_scatter_update", index, x.shape)
     output = x.copy()
     rows = output.reshape((math.prod(x.shape[:depth]), *x.shape[depth:]))
     rows[places] = updates.reshape((len(places), *x.shape[depth:]))
@@ -163,7 +165,7 @@ def _scatter_update(x: Array, indices: Array, updates: Array) -> Array:
 def _last_writers(indices: Array, shape: tuple[int, ...], dtype: str) -> Array:
     """1 where an index tuple is the last that names its place, 0 where a later one names it too."""
     index, outer, depth = _split_index(indices)
-    places = _flat_places("tensor_scatter_update", index, shape)
+    places = flat_places("tensor_scatter_update", index, shape)
     writer = np.empty(math.prod(shape[:depth]), np.intp)
     turns = np.arange(len(places))
     writer[places] = turns
