@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from varigrad.cli.training import Watcher
 
@@ -28,11 +28,10 @@ def watching(console: Console, epochs: int, batches: int, metric_name: str) -> G
         return
     columns = (
         TextColumn("epoch {task.fields[epoch]}/" + str(epochs)),
-        BarColumn(bar_width=None),
+        BarColumn(bar_width=10),
         TextColumn("{task.fields[shown]}"),
-        TimeRemainingColumn(compact=True),
     )
-    with Progress(*columns, console=console, expand=True) as progress:
+    with Progress(*columns, console=console) as progress:
         yield _Bar(progress, epochs * batches, batches, metric_name)
 
 
@@ -53,24 +52,24 @@ class _Lines:
 
 
 class _Bar:
-    """A progress bar over all steps."""
+    """A progress bar over all steps, with names short enough for a terminal of 80 columns."""
 
     def __init__(self, progress: Progress, steps: int, batches: int, metric_name: str) -> None:
         self._progress = progress
         self._batches = batches
-        self._metric_name = metric_name
+        self._metric_name = {"mean_absolute_error": "error"}.get(metric_name, metric_name)
         self._held_out = ""
         self._task = progress.add_task("", total=steps, epoch=1, shown="")
 
     def batch_done(self, epoch: int, loss: float, metric: float, gradient_norm: float) -> None:
         """Moves the bar, and shows the means of the epoch so far."""
-        curves = {"loss": loss, self._metric_name: metric, "gradient_norm": gradient_norm}
-        self._progress.update(self._task, advance=1, epoch=epoch, shown=format_curves(curves) + self._held_out)
+        shown = f"loss {loss:.3g} {self._metric_name} {metric:.4g} grad {gradient_norm:.3g}{self._held_out}"
+        self._progress.update(self._task, advance=1, epoch=epoch, shown=shown)
 
     def epoch_done(self, epoch: int, curves: dict[str, float]) -> None:
         """Shows the validation results from here on."""
-        held_out = {name: value for name, value in curves.items() if name.startswith("val_")}
-        self._held_out = f"  {format_curves(held_out)}" if held_out else ""
+        held_out = [f"{value:.4g}" for name, value in curves.items() if name.startswith("val_")]
+        self._held_out = f" val {' '.join(held_out)}" if held_out else ""
         self._progress.update(self._task, completed=epoch * self._batches)
 
 
