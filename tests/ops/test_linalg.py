@@ -143,3 +143,122 @@ def test_the_gradient_of_clipping_by_norm_at_zero():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# Bands
+
+
+@STABLE
+@given(hnp.array_shapes(min_dims=2, max_dims=4, max_side=4), st.integers(-1, 4), st.integers(-1, 4))
+def test_bands_are_what_numpy_leaves_of_both_triangles(shape, lower, upper):
+    x = np.random.default_rng(0).normal(size=shape)
+    lower, upper = min(lower, shape[-2]), min(upper, shape[-1])
+    expected = np.tril(x, upper) if upper >= 0 else x
+    expected = np.triu(expected, -lower) if lower >= 0 else expected
+    np.testing.assert_array_equal(vg.linalg.band_part(vg.tensor(x, dtype="float64"), lower, upper).numpy(), expected)
+    counts = vg.scalar(lower, "int32"), vg.scalar(upper, "int32")
+    np.testing.assert_array_equal(vg.linalg.band_part(vg.tensor(x, dtype="float64"), *counts).numpy(), expected)
+
+
+def test_bands_of_other_dtypes_and_of_nan():
+    assert vg.linalg.band_part(vg.tensor([[True, True], [True, True]]), 0, 0).tolist() == [[True, False], [False, True]]
+    assert vg.linalg.band_part(vg.tensor([["a", "b"]]), 0, 0).tolist() == [["a", ""]]
+    assert vg.linalg.band_part(vg.tensor([[1j, np.nan]]), 0, 0).tolist() == [[1j, 0]]
+
+
+# QR
+
+
+@STABLE
+@given(
+    st.lists(st.integers(0, 3), max_size=2),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_qr_factors_are_orthogonal_and_triangular_and_give_the_matrix(batch, rows, columns, full, sparse, seed):
+    x = np.random.default_rng(seed).normal(size=(*batch, rows, columns))
+    if sparse:  # with zeros where reflections start
+        x = np.round(x)
+    q, r = (t.numpy() for t in vg.linalg.qr(vg.tensor(x, dtype="float64"), full))
+    count = rows if full else min(rows, columns)
+    assert q.shape == (*batch, rows, count)
+    assert r.shape == (*batch, count, columns)
+    np.testing.assert_allclose(q @ r, x, atol=1e-12)
+    np.testing.assert_allclose(
+        q.swapaxes(-1, -2) @ q, np.broadcast_to(np.eye(count), (*batch, count, count)), atol=1e-12
+    )
+    np.testing.assert_array_equal(r, np.triu(r))
+
+
+# tf.linalg.qr(tf.tensor2d([[1, 2, 3], [0, 0, 4], [2, 0, 1], [3, 1, 1]]), true)
+def test_qr_has_tensorflow_js_s_signs():
+    q, r = vg.linalg.qr([[1, 2, 3], [0, 0, 4], [2, 0, 1], [3, 1, 1]], full_matrices=True)
+    expected = [
+        [-0.26726115, 0.91634184, 0.07525903, -0.2884874],
+        [0, 0, 0.96761614, 0.25242645],
+        [-0.5345225, -0.3984096, 0.18814745, -0.72121847],
+        [-0.8017837, -0.03984093, -0.150518, 0.57697481],
+    ]
+    np.testing.assert_allclose(q.numpy(), expected, atol=1e-6)
+    triangle = [[-3.7416573, -1.3363061, -2.1380892], [0, 1.7928427, 2.3107748], [0, 0, 4.1338711], [0, 0, 0]]
+    np.testing.assert_allclose(r.numpy(), triangle, atol=1e-6)
+
+
+def test_qr_of_matrices_that_are_diagonal_permuted_or_zero():
+    q, r = vg.linalg.qr([[2, 0], [0, -3]])
+    assert (q.tolist(), r.tolist()) == ([[-1, 0], [0, -1]], [[-2, 0], [0, 3]])
+    q, r = vg.linalg.qr([[0, 3], [2, 0]])  # a zero on the diagonal is reflected to a positive number
+    np.testing.assert_allclose(r.numpy(), [[2, 0], [0, -3]], atol=1e-7)
+    np.testing.assert_allclose(q.numpy(), [[0, -1], [1, 0]], atol=1e-7)
+    q, r = vg.linalg.qr(np.zeros((2, 2)))
+    assert r.tolist() == [[0, 0], [0, 0]]
+    np.testing.assert_allclose(np.abs(q.numpy()), np.eye(2))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_qr_keeps_the_dtype(dtype):
+    q, r = vg.linalg.qr(vg.tensor([[1, 2], [3, 4]], dtype=dtype))
+    assert (q.dtype, r.dtype) == (dtype, dtype)
+
+
+# Gram-Schmidt
+
+
+@STABLE
+@given(st.integers(1, 4), st.integers(0, 3), st.integers(0, 99))
+def test_gram_schmidt_takes_from_each_vector_what_the_others_span(count, more, seed):
+    vectors = np.random.default_rng(seed).normal(size=(count, count + more))
+    expected = []
+    for vector in vectors:
+        for other in expected:
+            vector = vector - (vector @ other) * other
+        expected.append(vector / np.linalg.norm(vector))
+    result = vg.linalg.gram_schmidt(vg.tensor(vectors, dtype="float64"))
+    np.testing.assert_allclose(result.numpy(), expected, atol=1e-9)
+    listed = vg.linalg.gram_schmidt([vg.tensor(v, dtype="float64") for v in vectors])
+    assert isinstance(listed, list)
+    np.testing.assert_array_equal(np.stack([v.numpy() for v in listed]), result.numpy())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: vg.linalg.band_part([1, 2], 0, 0), ValueError, "band_part: a must have rank 2 or more"),
+        (lambda: vg.linalg.band_part([[1, 2]], 2, 0), ValueError, "num_lower 2 is more than the 1 rows"),
+        (lambda: vg.linalg.band_part([[1, 2]], 0, 3), ValueError, "num_upper 3 is more than the 2 columns"),
+        (lambda: vg.linalg.band_part([[1, 2]], 0.5, 0), ValueError, "num_lower must be an integer, got 0.5"),
+        (lambda: vg.linalg.band_part([[1, 2]], vg.scalar(1.0), 0), TypeError, "num_lower must be an integer scalar"),
+        (lambda: vg.linalg.qr([1, 2]), ValueError, "qr: x must have rank 2 or more"),
+        (lambda: vg.linalg.qr([[1j]]), TypeError, "qr: x must be real"),
+        (lambda: vg.linalg.gram_schmidt(vg.ones([3, 2])), ValueError, "no more rows than columns, got shape .3, 2."),
+        (lambda: vg.linalg.gram_schmidt([]), ValueError, "vectors of one length, got none"),
+        (lambda: vg.linalg.gram_schmidt([[1, 2], [1]]), ValueError, r"vectors of one length, got \[2\], \[1\]"),
+        (lambda: vg.linalg.gram_schmidt([[1], [2]]), ValueError, "no more rows than columns"),
+    ],
+)
+def test_errors_of_matrices(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

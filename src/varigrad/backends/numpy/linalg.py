@@ -43,12 +43,10 @@ def _norm_grad(dy: Array, x: Array, y: Array, order: float) -> Array:
 
 def _band_part(x: Array, num_lower: Array, num_upper: Array) -> Array:
     rows, columns = x.shape[-2:]
-    below: Any = np.arange(rows)[:, None] - np.arange(columns)
-    outside: Array = np.zeros((rows, columns), np.bool_)
+    outside: Array = np.ones((rows, columns), np.bool_)
+    outside ^= np.tri(rows, columns, columns if num_upper < 0 else int(num_upper), np.bool_)
     if num_lower >= 0:
-        np.logical_or(outside, below > num_lower, out=outside)
-    if num_upper >= 0:
-        np.logical_or(outside, below < -num_upper, out=outside)
+        outside |= np.tri(rows, columns, -1 - int(num_lower), np.bool_)
     output = x.copy()
     output[..., outside] = "" if x.dtype.kind == "O" else 0
     return output
