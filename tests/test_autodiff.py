@@ -368,3 +368,25 @@ def test_gradients_of_float64_are_float64():
     g = vg.grad(lambda x: (x * x).sum())(vg.tensor([1 / 3], dtype="float64"))
     assert g.dtype == "float64"
     np.testing.assert_array_equal(g.numpy(), [2 / 3])
+
+
+# integers and piecewise constant functions
+
+
+def test_integer_arguments_count_as_the_numbers_they_are():
+    a, b = vg.tensor([3, 1], dtype="int32"), vg.tensor([2, 3], dtype="int32")
+    da, db = vg.grads(lambda a, b: a * b)([a, b], vg.tensor([1.0, 10.0]))
+    assert (da.tolist(), db.tolist()) == ([2.0, 30.0], [3.0, 10.0])
+    assert vg.grad(lambda x: x * x * x)(a).tolist() == [27.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: vg.arg_max(x), lambda x: vg.is_nan(x), lambda x: x > 1.0, lambda x: (x > 1.0).cast("float32") * 2.0],
+)
+def test_a_piecewise_constant_function_has_gradient_zero(f):
+    assert vg.grad(f)([3.0, 1.0, 2.0]).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_rounding_on_the_way_lets_nothing_through():
+    assert vg.grad(lambda x: x.cast("int32").cast("float32") * x)([2.5]).tolist() == [2.0]

@@ -189,3 +189,22 @@ def test_a_tape_does_not_see_what_another_thread_computes():
 
     with pytest.raises(vg.GradientError):
         vg.variable_grads(f, [x])
+
+
+def test_a_variable_shares_its_first_value_until_it_is_written_to(double):
+    value = vg.tensor([1.0, 2.0])
+    v = vg.variable(value)
+    assert v.storage is value.storage
+    double(v)
+    assert (v.tolist(), value.tolist()) == ([2, 4], [1, 2])
+
+
+def test_an_assigned_value_is_shared_until_the_variable_is_written_to(double):
+    v, value = vg.variable([0.0, 0.0]), vg.tensor([1.0, 2.0])
+    v.assign(value)
+    w = vg.variable([5.0, 6.0])
+    w.assign(v)
+    double(v)
+    assert (v.tolist(), w.tolist(), value.tolist()) == ([2, 4], [1, 2], [1, 2])
+    double(w)
+    assert (v.tolist(), w.tolist(), value.tolist()) == ([2, 4], [2, 4], [1, 2])

@@ -71,6 +71,9 @@ def grad(f: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
     Without `dy`, the sum of the outputs of `f` is differentiated; `dy`, of the output's shape, weights them. The result
     can be differentiated again. Mirrors `tf.grad`.
 
+    A result that depends on `x` only through integers or bools (`arg_max`, a comparison) is piecewise constant, and has
+    the gradient 0. Of an integer `x` the gradient is that for the number it is.
+
     Raises:
         GradientError: `f` does not depend on `x`.
 
@@ -153,10 +156,12 @@ def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: A
     found = tape.gradients(value, seed, sources)
     for position, gradient in enumerate(found):
         if gradient is None:
-            raise GradientError(
-                f"{op}: the result of f does not depend on argument {position}{_broken(tape)}; "
-                "compute it from the arguments that f is given"
-            )
+            if not tape.broken_by:
+                raise GradientError(
+                    f"{op}: the result of f does not depend on argument {position}; "
+                    "compute it from the arguments that f is given"
+                )
+            found[position] = run_kernel("ZerosLike", (sources[position],))
     return ValueAndGrads(value, cast("list[Tensor]", found))
 
 
@@ -256,9 +261,8 @@ def _broken(tape: Tape) -> str:
 
 def _ones_like(value: Tensor) -> Tensor:
     storage = value.storage
-    if not storage.shape:
-        return make_tensor(np.array(1, storage.dtype))
-    return make_tensor(np.ones(storage.shape, storage.dtype))
+    dtype = storage.dtype if storage.dtype.kind in "fc" else np.float32
+    return make_tensor(np.ones(storage.shape, dtype) if storage.shape else np.array(1, dtype))
 
 
 def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:

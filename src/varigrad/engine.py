@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,7 +31,6 @@ __all__ = [
     "run_kernel",
     "run_kernel_multi",
     "set_backend",
-    "timing_kernels",
     "update_variables",
 ]
 
@@ -188,6 +187,16 @@ def update_variables(
     _QUIET.copy().run(_updates[name], written, [t.storage for t in inputs], [t.storage for t in state], **attrs)
 
 
+def share_values(variable: Variable, value: Tensor) -> None:
+    """Gives a variable the values of a tensor of its shape and dtype, without a copy: the update kernel `"Assign"`.
+
+    They hold the same memory until one of them is written to, and then no longer.
+    """
+    for observer in OBSERVERS.get():
+        observer.updating("Assign", (variable,), (value,), NO_ATTRS, ())
+    variable.storage = value.storage
+
+
 # NumPy keeps what it does about overflow in the context. Running in a copy of one that ignores it costs a tenth of
 # np.errstate.
 _QUIET = Context()
@@ -210,7 +219,7 @@ def _own(variables: Sequence[Variable]) -> list[Array]:
 
 def _no_scalar(array: Any) -> Any:
     """NumPy's functions give scalars in place of arrays of rank 0; a tensor holds arrays."""
-    return np.asarray(array) if isinstance(array, np.generic) else array
+    return np.asarray(cast("Any", array)) if isinstance(array, np.generic) else array
 
 
 def _recover(name: str, inputs: Sequence[Tensor], attrs: Attrs, error: Exception) -> Any:

@@ -152,11 +152,19 @@ class Tape(Observer):
             if t.storage.dtype.kind in "fc":
                 tracked.add(t.id)
                 differentiable = True
-        if not differentiable:
+        rule, save = gradient or _gradients.get(kernel, _NO_GRADIENT)
+        if not differentiable and (rule is None or self._watches_floats(inputs)):
             self.broken_by[kernel] = None
             return
-        rule, save = gradient or _gradients.get(kernel, _NO_GRADIENT)
-        self._nodes.append((kernel, rule, save(inputs, outputs), attrs, ids, first, several))
+        saved = save(inputs, outputs)
+        if not differentiable:
+            # Integers made of watched integers, which an argument of vg.grad may be, count as the numbers they are.
+            tracked.update([t.id for t in outputs])
+            saved = [_as_floats(v) if isinstance(v, Tensor) and v.id in tracked else v for v in saved]
+        self._nodes.append((kernel, rule, saved, attrs, ids, first, several))
+
+    def _watches_floats(self, inputs: tuple[Tensor, ...]) -> bool:
+        return any(t.id in self._tracked and t.storage.dtype.kind in "fc" for t in inputs)
 
     def updating(
         self,
@@ -221,6 +229,13 @@ def _take(flowing: dict[int, Tensor], outputs: list[tuple[int, tuple[int, ...], 
     return tuple(
         Tensor(np.zeros(shape, dtype)) if dy is None else dy for dy, (_, shape, dtype) in zip(dys, outputs, strict=True)
     )
+
+
+def _as_floats(tensor: Tensor) -> Tensor:
+    """The same values as float32, in the same place in the graph."""
+    copy = Tensor(tensor.storage.astype(np.float32))
+    copy.id = tensor.id
+    return copy
 
 
 def _stand_in(tensor: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from varigrad.dtypes import as_numpy, to_array
-from varigrad.engine import make_tensor, update_variables
+from varigrad.engine import make_tensor, share_values
 from varigrad.ops import arithmetic
 from varigrad.ops.arguments import TensorLike
 from varigrad.tensor import Tensor, Variable, format_shape
@@ -41,7 +41,7 @@ def assign(variable: Variable, value: TensorLike) -> Variable:
             f"assign: the variable {variable.name!r} has shape {format_shape(variable.shape)} but the value has "
             f"{format_shape(value.shape)}; a variable keeps its shape, so reshape the value or make a new variable"
         )
-    update_variables("Assign", (variable,), (value,))
+    share_values(variable, value)
     return variable
 
 

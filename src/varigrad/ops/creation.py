@@ -163,7 +163,7 @@ def variable(
     name: str | None = None,
     dtype: str | None = None,
 ) -> Variable:
-    """A variable with a copy of the initial value.
+    """A variable with the initial value; what later happens to the variable leaves that as it is.
 
     Mirrors `tf.variable`; Python values are accepted as well as tensors.
 
@@ -185,7 +185,7 @@ def variable(
         initial_value = convert(initial_value, "variable", "initial_value")
     value = initial_value.storage if isinstance(initial_value, Tensor) else initial_value
     if isinstance(initial_value, Tensor) and dtype is None:
-        return Variable(initial_value.storage.copy(), trainable, name)
+        return Variable(initial_value.storage, trainable, name)
     return Variable(to_array(value, dtype, "variable", "initial_value"), trainable, name)
 
 
