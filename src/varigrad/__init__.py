@@ -35,6 +35,7 @@ from varigrad.ops import methods as _methods
 from varigrad.ops import signal as signal
 from varigrad.ops import sparse as sparse
 from varigrad.ops import spectral as spectral
+from varigrad.ops import strings as string
 from varigrad.ops.arithmetic import *
 from varigrad.ops.comparison import *
 from varigrad.ops.convolution import *

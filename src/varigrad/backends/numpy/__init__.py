@@ -32,6 +32,7 @@ from varigrad.backends.numpy import (
     slicing,
     sparse,
     spectral,
+    strings,
     trigonometry,
 )
 from varigrad.engine import register_kernel, register_update
@@ -64,6 +65,7 @@ _FAMILIES = (
     slicing,
     sparse,
     spectral,
+    strings,
     trigonometry,
 )
 
