@@ -176,4 +176,4 @@ def test_elsewhere_there_is_a_line_an_epoch() -> None:
     with watching(Console(file=screen, width=200), 10, 2, "accuracy") as watcher:
         watcher.batch_done(1, 0.5, 0.25, 1.5)
         watcher.epoch_done(1, {"loss": 0.5, "accuracy": 0.25, "gradient_norm": 1.5})
-    assert screen.getvalue() == "epoch  1/10  loss 0.5000  accuracy 0.2500  gradient norm 1.5000\n"
+    assert screen.getvalue() == "epoch  1/10  loss 0.5  accuracy 0.25  gradient norm 1.5\n"

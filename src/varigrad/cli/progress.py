@@ -63,12 +63,12 @@ class _Bar:
 
     def batch_done(self, epoch: int, loss: float, metric: float, gradient_norm: float) -> None:
         """Moves the bar, and shows the means of the epoch so far."""
-        shown = f"loss {loss:.3g} {self._metric_name} {metric:.4g} grad {gradient_norm:.3g}{self._held_out}"
-        self._progress.update(self._task, advance=1, epoch=epoch, shown=shown)
+        measures = f"loss {_number(loss, 3)} {self._metric_name} {_number(metric, 4)} grad {_number(gradient_norm, 3)}"
+        self._progress.update(self._task, advance=1, epoch=epoch, shown=measures + self._held_out)
 
     def epoch_done(self, epoch: int, curves: dict[str, float]) -> None:
         """Shows the validation results from here on."""
-        held_out = [f"{value:.4g}" for name, value in curves.items() if name.startswith("val_")]
+        held_out = [_number(value, 4) for name, value in curves.items() if name.startswith("val_")]
         self._held_out = f" val {' '.join(held_out)}" if held_out else ""
         self._progress.update(self._task, completed=epoch * self._batches)
 
@@ -77,10 +77,11 @@ def format_curves(curves: Mapping[str, float]) -> str:
     """`loss 0.1234  accuracy 0.9876`.
 
     >>> format_curves({"loss": 0.12345, "val_mean_absolute_error": 12345.678})
-    'loss 0.1235  val mean absolute error 12346'
+    'loss 0.12345  val mean absolute error 12346'
     """
     return "  ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in curves.items())
 
 
-def _number(value: float) -> str:
-    return f"{value:.4f}" if 0.001 <= abs(value) < 10 or value == 0 else f"{value:.5g}"
+def _number(value: float, digits: int = 5) -> str:
+    """A number in so many digits, or all those before the point if that is more."""
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e10 else f"{value:.{digits}g}"
