@@ -14,6 +14,8 @@ from varigrad import testing as testing
 from varigrad import train as train
 from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
+from varigrad.dtypes import sum_out_type as sum_out_type
+from varigrad.dtypes import upcast_type as upcast_type
 from varigrad.engine import *
 from varigrad.errors import *
 from varigrad.layers import constraints as constraints
@@ -26,6 +28,8 @@ from varigrad.layers.model import LayersModel as LayersModel
 from varigrad.layers.sequential import Sequential as Sequential
 from varigrad.layers.sequential import sequential as sequential
 from varigrad.layers.symbolic import SymbolicTensor as SymbolicTensor
+from varigrad.ops import backend_util as backend_util
+from varigrad.ops import broadcast_util as broadcast_util
 from varigrad.ops import fused as fused
 from varigrad.ops import image as image
 from varigrad.ops import linalg as linalg
@@ -51,6 +55,7 @@ from varigrad.ops.matmul import *
 from varigrad.ops.normalization import *
 from varigrad.ops.padding import *
 from varigrad.ops.pooling import *
+from varigrad.ops.ragged import *
 from varigrad.ops.random import *
 from varigrad.ops.reduction import *
 from varigrad.ops.segment import *
