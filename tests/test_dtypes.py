@@ -35,6 +35,15 @@ def test_the_later_of_two_dtypes_wins():
         promote("string", "int32", "add")
 
 
+def test_upcast_type_is_promotion_of_dtypes_that_exist():
+    assert vg.upcast_type("bool", "complex64") == "complex64"
+    assert [vg.sum_out_type(n) for n in NAMES] == ["int32", *NAMES[1:]]
+    with pytest.raises(ValueError, match="upcast_type: unknown dtype 'uint8'"):
+        vg.upcast_type("uint8", "uint8")
+    with pytest.raises(TypeError, match="string and float32 cannot be combined"):
+        vg.upcast_type("string", "float32")
+
+
 @pytest.mark.parametrize(
     ("values", "dtype"),
     [

@@ -20,7 +20,9 @@ __all__ = [
     "is_floating",
     "numpy_dtype",
     "promote",
+    "sum_out_type",
     "to_array",
+    "upcast_type",
 ]
 
 DType: TypeAlias = Literal["float32", "int32", "bool", "complex64", "string", "float64", "float16", "int64"]
@@ -75,6 +77,34 @@ def promote(a: str, b: str, op: str = "promote") -> DType:
     if a not in _ORDER or b not in _ORDER:
         raise TypeError(f"{op}: dtypes {a} and {b} cannot be combined")
     return a if _ORDER[a] > _ORDER[b] else b  # pyright: ignore[reportReturnType]
+
+
+def upcast_type(type_a: str, type_b: str) -> DType:
+    """The dtype of what is made of two: the later of bool, int32, int64, float16, float32, float64, complex64.
+
+    Mirrors `tf.upcastType`.
+
+    Raises:
+        TypeError: One is string and the other not.
+        ValueError: There is no such dtype.
+
+    >>> import varigrad as vg
+    >>> vg.upcast_type("int32", "float32")
+    'float32'
+    """
+    for dtype in (type_a, type_b):
+        numpy_dtype(dtype, "upcast_type")
+    return promote(type_a, type_b, "upcast_type")
+
+
+def sum_out_type(type: str) -> DType:
+    """The dtype of a sum of values of a dtype: int32 for bools, and otherwise the same. Mirrors `tf.sumOutType`.
+
+    >>> import varigrad as vg
+    >>> vg.sum_out_type("bool")
+    'int32'
+    """
+    return upcast_type(type, "int32")
 
 
 # What an array of another kind becomes when the caller names no dtype.

@@ -13,6 +13,7 @@ from varigrad.engine import make_tensor, run_kernel
 from varigrad.gradients.rules import chain, sum_to
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
+from varigrad.ops.backend_util.axes import get_undo_axes_permutation
 from varigrad.ops.elementwise import conj
 from varigrad.tape import Gradient, input_shapes, inputs, inputs_and_outputs, nothing
 from varigrad.tensor import Tensor
@@ -63,7 +64,7 @@ def _prod(dy: Tensor, x: Tensor, axis: tuple[int, ...], keep_dims: bool) -> Tens
     before = run_kernel("Cumprod", (row,), {"axis": kept, "exclusive": True, "reverse": False})
     after = run_kernel("Cumprod", (row,), {"axis": kept, "exclusive": True, "reverse": True})
     others = reshape_to(mul(before, after), last.shape)
-    others = _transposed(others, tuple(sorted(range(x.rank), key=perm.__getitem__)))
+    others = _transposed(others, get_undo_axes_permutation(perm))
     return chain(others, keep_axes(dy, x.shape, axis, keep_dims))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from varigrad.autodiff import grads
 from varigrad.engine import run_kernel
+from varigrad.ops.broadcast_util import broadcast_axes
 from varigrad.ops.comparison import keep_where, not_equal
 from varigrad.ops.elementwise import conj
 from varigrad.tape import Rule
@@ -59,12 +59,5 @@ def sum_to(dy: Tensor, shape: tuple[int, ...]) -> Tensor:
     given = dy.storage.shape
     if given == shape:
         return dy
-    summed = run_kernel("Sum", (dy,), {"axis": _broadcast_axes(shape, given), "keep_dims": False})
+    summed = run_kernel("Sum", (dy,), {"axis": broadcast_axes(shape, given), "keep_dims": False})
     return summed if summed.storage.shape == shape else run_kernel("Reshape", (summed,), {"shape": shape})
-
-
-@lru_cache(maxsize=1024)
-def _broadcast_axes(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes along which a tensor of shape `shape` was broadcast to one of shape `given`."""
-    added = len(given) - len(shape)
-    return tuple(axis for axis in range(len(given)) if axis < added or (shape[axis - added] == 1 != given[axis]))

@@ -8,6 +8,7 @@ from varigrad.dtypes import is_differentiable, numpy_dtype
 from varigrad.engine import run_kernel
 from varigrad.gradients.rules import sum_to
 from varigrad.ops.arguments import cast_to
+from varigrad.ops.backend_util.axes import get_undo_axes_permutation
 from varigrad.tape import Gradient, input_dtypes, input_shapes, nothing
 from varigrad.tensor import Tensor
 
@@ -15,8 +16,7 @@ __all__ = ["GRADIENTS"]
 
 
 def _transpose(dy: Tensor, perm: tuple[int, ...]) -> Tensor:
-    inverse = tuple(sorted(range(len(perm)), key=perm.__getitem__))
-    return run_kernel("Transpose", (dy,), {"perm": inverse})
+    return run_kernel("Transpose", (dy,), {"perm": get_undo_axes_permutation(perm)})
 
 
 def _tile(dy: Tensor, x: tuple[int, ...], reps: tuple[int, ...]) -> Tensor:

@@ -17,12 +17,14 @@ __all__ = [
     "REAL",
     "TensorLike",
     "accept",
+    "accept_floats",
     "binary",
     "broadcast_shapes",
     "cast_to",
     "convert",
     "convert_floating",
     "convert_integers",
+    "floating_unary",
     "holds_tensors",
     "normalize_axes",
     "normalize_axis",
@@ -130,6 +132,17 @@ def require_floating(value: TensorLike, op: str, argument: str) -> Tensor:
     return x
 
 
+def accept_floats(value: TensorLike, op: str, argument: str, kinds: str = "f") -> Tensor:
+    """`accept` for an op that TensorFlow.js keeps from integer and bool tensors; what is no tensor yet becomes float32.
+
+    Raises:
+        TypeError: a tensor of integers or bools, which is for the caller to cast.
+    """
+    if isinstance(value, Tensor) and value.storage.dtype.kind in "bi":
+        raise TypeError(f"{op}: {argument} must be floating, got {value.dtype}; cast it with .cast('float32')")
+    return accept(value, op, argument, kinds)
+
+
 def convert_integers(value: TensorLike, op: str, argument: str) -> Tensor:
     """The tensor behind an argument that holds integers, such as indices: int32 or int64; bools become int32.
 
@@ -221,7 +234,7 @@ def binary(kernel: str, op: str, a: TensorLike, b: TensorLike, kinds: str = NUME
     try:
         return run_kernel(kernel, (a, b))
     except ValueError:
-        broadcast_shapes(op, a, b)
+        broadcast_shapes(op, a.shape, b.shape)
         raise
 
 
@@ -232,13 +245,20 @@ def unary(kernel: str, op: str, x: TensorLike, attrs: Attrs = NO_ATTRS, kinds: s
     return run_kernel(kernel, (x,), attrs)
 
 
-def broadcast_shapes(op: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
-    """The shape to which `a` and `b` broadcast."""
+def floating_unary(kernel: str, op: str, x: TensorLike, attrs: Attrs = NO_ATTRS, kinds: str = "fc") -> Tensor:
+    """`unary` for an op that TensorFlow.js keeps from integer and bool tensors (see `accept_floats`)."""
+    if not (isinstance(x, Tensor) and x.storage.dtype.kind in kinds):
+        x = accept_floats(x, op, "x", kinds)
+    return run_kernel(kernel, (x,), attrs)
+
+
+def broadcast_shapes(op: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which tensors of shapes `a` and `b` broadcast."""
     try:
-        return np.broadcast_shapes(a.shape, b.shape)
+        return np.broadcast_shapes(a, b)
     except ValueError:
         raise ValueError(
-            f"{op}: a and b cannot be broadcast together (a: {format_shape(a.shape)}, b: {format_shape(b.shape)})"
+            f"{op}: a and b cannot be broadcast together (a: {format_shape(a)}, b: {format_shape(b)})"
         ) from None
 
 

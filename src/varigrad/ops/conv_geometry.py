@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from varigrad.tensor import format_shape
 
-__all__ = ["Geometry", "Pad", "Steps", "geometry", "per_axis"]
+__all__ = ["Geometry", "Pad", "Steps", "check_rounding", "explicit_pads", "geometry", "per_axis"]
 
 # One number for all axes, or one each.
 Steps = int | Sequence[int]
@@ -80,14 +80,8 @@ def geometry(
     rates = per_axis(op, "dilations", 1 if dilations is None else dilations, axes)
     if not both and max(steps) > 1 and max(rates) > 1:
         raise ValueError(f"{op}: strides or dilations must be 1, got strides {list(steps)} and dilations {list(rates)}")
-    if dim_rounding_mode is not None:
-        if dim_rounding_mode not in _ROUNDING:
-            raise ValueError(f"{op}: dim_rounding_mode must be 'floor', 'ceil' or 'round', got {dim_rounding_mode!r}")
-        if isinstance(pad, str):
-            raise ValueError(
-                f"{op}: dim_rounding_mode {dim_rounding_mode!r} needs a numeric pad; pad {pad!r} fixes the output"
-            )
-    given = pad if isinstance(pad, str) else _explicit_pads(op, pad, axes, channels_first)
+    check_rounding(op, pad, dim_rounding_mode)
+    given = pad if isinstance(pad, str) else explicit_pads(op, pad, axes, channels_first)
     return _geometry(op, lengths, window, steps, rates, given, dim_rounding_mode, may_be_empty)
 
 
@@ -148,7 +142,19 @@ def per_axis(op: str, argument: str, value: Steps, axes: int) -> tuple[int, ...]
     return numbers
 
 
-def _explicit_pads(op: str, pad: Any, axes: int, channels_first: bool) -> Pads:
+def check_rounding(op: str, pad: Pad, dim_rounding_mode: str | None) -> None:
+    """Raises unless there is something to round: the steps over an input padded by a number."""
+    if dim_rounding_mode is None:
+        return
+    if dim_rounding_mode not in _ROUNDING:
+        raise ValueError(f"{op}: dim_rounding_mode must be 'floor', 'ceil' or 'round', got {dim_rounding_mode!r}")
+    if isinstance(pad, str):
+        raise ValueError(
+            f"{op}: dim_rounding_mode {dim_rounding_mode!r} needs a numeric pad; pad {pad!r} fixes the output"
+        )
+
+
+def explicit_pads(op: str, pad: Any, axes: int, channels_first: bool) -> Pads:
     """What to add to the spatial axes, of a number for all sides or pairs for all axes of the input."""
     given: list[Any] = list(pad) if isinstance(pad, (list, tuple)) else [(pad, pad)] * (axes + 2)  # pyright: ignore
     try:

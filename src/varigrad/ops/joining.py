@@ -29,18 +29,22 @@ def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     [[1.0, 3.0], [2.0, 4.0]]
     """
     parts = _of_one_dtype("concat", tensors)
-    first = parts[0].shape
-    axis = normalize_axis("concat", axis, len(first))
-    for position, part in enumerate(parts):
-        shape = part.shape
-        if len(shape) != len(first) or shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]:
-            raise ValueError(
-                f"concat: tensors[{position}] differs from tensors[0] in more than the length of axis {axis} "
-                f"(tensors[0]: {format_shape(first)}, tensors[{position}]: {format_shape(shape)})"
-            )
+    axis = normalize_axis("concat", axis, parts[0].rank)
+    check_joinable("concat", [part.storage.shape for part in parts], axis)
     if len(parts) == 1:
         return run_kernel("Identity", parts)
     return run_kernel("Concat", parts, {"axis": axis})
+
+
+def check_joinable(op: str, shapes: Sequence[Sequence[int]], axis: int) -> None:
+    """Explains why tensors of these shapes cannot be joined along an axis, if they cannot."""
+    first = shapes[0]
+    for position, shape in enumerate(shapes):
+        if len(shape) != len(first) or shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]:
+            raise ValueError(
+                f"{op}: tensors[{position}] differs from tensors[0] in more than the length of axis {axis} "
+                f"(tensors[0]: {format_shape(first)}, tensors[{position}]: {format_shape(shape)})"
+            )
 
 
 def _concat_of_rank(rank: int, tensors: Sequence[TensorLike], axis: int) -> Tensor:
@@ -114,25 +118,25 @@ def split(x: TensorLike, num_or_size_splits: int | Sequence[int], axis: int = 0)
     """
     x = convert(x, "split", "x")
     axis = normalize_axis("split", axis, x.rank)
-    sizes = _sizes(num_or_size_splits, x.shape[axis], axis)
+    sizes = split_sizes("split", num_or_size_splits, x.shape[axis], axis)
     return list(run_kernel_multi("SplitV", (x,), {"sizes": sizes, "axis": axis}))
 
 
-def _sizes(given: int | Sequence[int], length: int, axis: int) -> tuple[int, ...]:
+def split_sizes(op: str, given: int | Sequence[int], length: int, axis: int) -> tuple[int, ...]:
     """The length of each part of an axis."""
     if isinstance(given, int):
         if given < 1 or length % given:
-            raise ValueError(f"split: axis {axis} is {length} long, which does not make {given} equal parts")
+            raise ValueError(f"{op}: axis {axis} is {length} long, which does not make {given} equal parts")
         return (length // given,) * given
     sizes = [operator.index(n) for n in given]
     if sizes.count(-1) > 1:
-        raise ValueError(f"split: num_or_size_splits {sizes} leaves more than one length to work out")
+        raise ValueError(f"{op}: num_or_size_splits {sizes} leaves more than one length to work out")
     if -1 in sizes:
         place = sizes.index(-1)
         sizes[place] = 0
         sizes[place] = length - sum(sizes)
     if sum(sizes) != length or min(sizes, default=0) < 0:
-        raise ValueError(f"split: num_or_size_splits {list(given)} does not add up to axis {axis}, which is {length}")
+        raise ValueError(f"{op}: num_or_size_splits {list(given)} does not add up to axis {axis}, which is {length}")
     return tuple(sizes)
 
 

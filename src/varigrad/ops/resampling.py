@@ -180,7 +180,7 @@ def rotate_with_offset(
     angle = radians if isinstance(radians, Tensor) else make_tensor(np.array(radians, np.float64))
     if angle.rank:
         raise ValueError(f"{op}: radians must be one number, got shape {format_shape(angle.shape)}")
-    attrs = {"fill_value": _fill_values(op, fill_value, image.shape[3]), "center": _center(op, center)}
+    attrs = {"fill_value": _fill_values(op, fill_value, image.shape[3]), "center": center_of(op, center)}
     _check_pixels(op, "image", image)
     return run_kernel("RotateWithOffset", (image, angle), attrs)
 
@@ -194,7 +194,8 @@ def _fill_values(op: str, fill_value: float | Sequence[float], channels: int) ->
     return values[:channels]
 
 
-def _center(op: str, center: float | Sequence[float]) -> tuple[float, float]:
+def center_of(op: str, center: float | Sequence[float]) -> tuple[float, float]:
+    """The share of width and that of height at which a center lies."""
     if isinstance(center, (int, float)):
         return float(center), float(center)
     if len(center) != 2:

@@ -59,28 +59,37 @@ def slice(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] |
     [[2.0, 3.0], [5.0, 6.0]]
     """
     x = convert(x, "slice", "x")
-    shape = x.shape
-    if not shape:
+    if not x.rank:
         raise ValueError("slice: x is a scalar, which has no axis to slice along")
-    start = _for_each_axis("begin", begin, shape, 0)
-    length = _for_each_axis("size", -1 if size is None else size, shape, -1)
+    start, sizes = block_of("slice", x.shape, begin, size)
+    return run_kernel("Slice", (x,), {"begin": start, "size": sizes})
+
+
+def block_of(
+    op: str, shape: tuple[int, ...], begin: int | Sequence[int], size: int | Sequence[int] | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where a block begins and how long it is on each axis, checked to lie inside a tensor of that shape."""
+    start = _for_each_axis(op, "begin", begin, shape, 0)
+    length = _for_each_axis(op, "size", -1 if size is None else size, shape, -1)
     sizes = tuple([n - b if count == -1 else count for n, b, count in zip(shape, start, length, strict=True)])
     for axis, (n, b, count) in enumerate(zip(shape, start, sizes, strict=True)):
         if not (0 <= b <= n and 0 <= count <= n - b):
             raise ValueError(
-                f"slice: begin {b} and size {length[axis]} on axis {axis} reach outside x, which is {n} long there "
+                f"{op}: begin {b} and size {length[axis]} on axis {axis} reach outside x, which is {n} long there "
                 f"(x: {format_shape(shape)})"
             )
-    return run_kernel("Slice", (x,), {"begin": start, "size": sizes})
+    return start, sizes
 
 
-def _for_each_axis(argument: str, given: int | Sequence[int], shape: tuple[int, ...], default: int) -> tuple[int, ...]:
+def _for_each_axis(
+    op: str, argument: str, given: int | Sequence[int], shape: tuple[int, ...], default: int
+) -> tuple[int, ...]:
     try:
         values = [operator.index(v) for v in ([given] if isinstance(given, int) else given)]
     except TypeError:
-        raise TypeError(f"slice: {argument} must be an integer or a list of integers, got {given!r}") from None
+        raise TypeError(f"{op}: {argument} must be an integer or a list of integers, got {given!r}") from None
     if len(values) > len(shape):
-        raise ValueError(f"slice: {argument} has {len(values)} numbers but x has {len(shape)} axes")
+        raise ValueError(f"{op}: {argument} has {len(values)} numbers but x has {len(shape)} axes")
     return (*values, *[default] * (len(shape) - len(values)))
 
 

@@ -6,7 +6,8 @@ import path from 'node:path';
 // The library beside its ops.
 const CORE = new Set([
   'engine', 'globals', 'gradients', 'kernel_registry', 'math', 'register_all_gradients', 'tensor', 'train',
-  'types', 'ops/axis_util', 'ops/broadcast_util', 'ops/loss_ops_utils',
+  'types', 'ops/axis_util', 'ops/broadcast_util', 'ops/concat_util', 'ops/conv_util', 'ops/loss_ops_utils',
+  'ops/slice_util',
 ]);
 
 // Exported by TensorFlow.js beside its ops, but no ops: what JavaScript needs for itself.

@@ -113,7 +113,13 @@ const MODULES = {
 };
 
 // Where `tf` has the functions of modules whose path does not say it.
-const NAMESPACES = {'ops/axis_util': 'backend_util', 'ops/broadcast_util': 'broadcast_util'};
+const NAMESPACES = {
+  'ops/axis_util': ['backend_util'],
+  'ops/broadcast_util': ['broadcast_util'],
+  'ops/concat_util': ['backend_util'],
+  'ops/conv_util': ['backend_util'],
+  'ops/slice_util': ['backend_util', 'slice_util'],
+};
 
 // The export `name` of TensorFlow.js's module at `module` (its path below `dist`, without the extension).
 export function provide(module, name) {
@@ -125,8 +131,7 @@ export function provide(module, name) {
     return remoteClass(name, Optimizer);
   }
   const [, folder] = module.match(/^ops\/(\w+)\//) ?? [];
-  const namespaceName = NAMESPACES[module] ?? folder;
-  return namespaceName ? remote(namespaceName, name) : remote(name);
+  return remote(...NAMESPACES[module] ?? (folder ? [folder] : []), name);
 }
 
 // Gives `Tensor`, `Variable` and `TensorBuffer` the methods that TensorFlow.js's have.
