@@ -238,6 +238,23 @@ def test_points_at_infinity_have_the_fill_value(mode):
         assert np.isfinite(result.numpy()).all()
 
 
+def test_samples_at_no_number_are_outside():
+    crops = vg.image.crop_and_resize(
+        COUNTED, [[0, np.nan, 1, np.nan], [0, 0, np.inf, 1]], [0, 0], [2, 1], "bilinear", 5
+    )
+    assert crops.numpy()[0].ravel().tolist() == [5] * 4
+    row = vg.tensor([[1, 0, np.nan, 0, 1, 0, 0, 0]])
+    for interpolation in ("nearest", "bilinear"):
+        assert vg.image.transform(COUNTED, row, interpolation, fill_value=5.0).numpy().ravel().tolist() == [5] * 18
+    far = vg.tensor([[1, 0, 1e30, 0, 1, 0, 0, 0]])
+    assert vg.image.transform(COUNTED, far, "bilinear", "nearest").numpy()[0, :, :, 0].tolist() == [
+        [4, 4, 4],
+        [10, 10, 10],
+        [16, 16, 16],
+    ]
+    assert vg.image.transform(COUNTED, far, "bilinear", fill_value=5.0).numpy().ravel().tolist() == [5] * 18
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -264,6 +281,7 @@ def test_points_at_infinity_have_the_fill_value(mode):
         (lambda: vg.image.rotate_with_offset(COUNTED.astype(int), 1), TypeError, "image must be floating, got int32"),
         (lambda: vg.image.rotate_with_offset(COUNTED, 1, [1]), ValueError, "does not give a value to each of 2"),
         (lambda: vg.image.rotate_with_offset(COUNTED, [1.0, 2.0]), ValueError, "radians must be one number"),
+        (lambda: vg.image.rotate_with_offset(COUNTED, np.nan), ValueError, "radians must be a finite number, got nan"),
         (lambda: vg.image.rotate_with_offset(COUNTED, 1, 0, [1]), ValueError, r"center must be one number or \[x, y\]"),
         (lambda: vg.image.transform(COUNTED, vg.zeros([2, 8])), ValueError, r"transforms must have shape \[1, 8\]"),
         (lambda: vg.image.transform(COUNTED, vg.zeros([1, 8], "int32")), TypeError, "transforms must be floating"),

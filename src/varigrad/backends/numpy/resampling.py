@@ -36,7 +36,8 @@ def _matrix(places: Array, weights: Array, pixels: int, dtype: np.dtype[Any]) ->
     samples, taps = places.shape
     kind = np.dtype(np.float32) if dtype.char == "e" else dtype  # there are no sparse arrays of half precision
     starts = np.arange(0, samples * taps + 1, taps)
-    matrix: Any = csr_array((weights.astype(kind).reshape(-1), places.reshape(-1), starts), shape=(samples, pixels))
+    shares = weights.astype(kind, copy=False).reshape(-1)
+    matrix: Any = csr_array((shares, places.reshape(-1), starts), shape=(samples, pixels))
     matrix.eliminate_zeros()
     return matrix
 
@@ -72,8 +73,7 @@ def _repeated(blocks: int, places: Array, weights: Array, old: int, dtype: np.dt
     """The matrix that resizes an axis, along the diagonal as often as there are rows or images."""
     first = np.arange(0, blocks * old, old)[:, None, None]
     every = (first + places).reshape(-1, places.shape[1])
-    shares = np.broadcast_to(weights, (blocks, *weights.shape)).reshape(every.shape)
-    return _matrix(every, shares, blocks * old, dtype)
+    return _matrix(every, np.tile(weights, (blocks, 1)), blocks * old, dtype)
 
 
 def _bilinear_matrices(shape: Shape, size: Size, dtype: np.dtype[Any], **centers: bool) -> tuple[Any, Any]:
@@ -131,8 +131,20 @@ def _resize_nearest_grad(dy: Array, size: Size, align_corners: bool, half_pixel_
 # Sampling at any places.
 
 
+def _between(position: Array, length: int, bilinear: bool, index: type[np.integer[Any]]) -> list[tuple[Array, Array]]:
+    """The pixels of an axis that a position lies between, and their shares; or the nearest one."""
+    # Nothing is nearer to the axis for being farther out, but its index might not fit.
+    position = np.clip(position, _OUTSIDE, length + 1)
+    lower = np.floor(position if bilinear else position + 0.5)
+    place = lower.astype(index)
+    if not bilinear:
+        return [(place, np.ones_like(lower))]
+    share = position - lower
+    return [(place, 1 - share), (place + index(1), share)]
+
+
 class _Sampler:
-    """The samples `[n, height, width]` at coordinates `y` and `x`, of that shape or broadcast to it.
+    """The samples `[n, height, width]` at finite coordinates `y` and `x`, of that shape or broadcast to it.
 
     `image` `[n]` says which of the images of a shape each sampled picture is of. Where a sample is wholly or partly
     outside its image, `missing` is the share of it that is.
@@ -141,27 +153,26 @@ class _Sampler:
     def __init__(self, y: Array, x: Array, image: Array, shape: Shape, bilinear: bool, dtype: np.dtype[Any]) -> None:
         batch, height, width, self.channels = shape
         self.images = shape
-        usable = np.isfinite(y) & np.isfinite(x)
-        y = np.clip(np.where(usable, y, _OUTSIDE), _OUTSIDE, height + 1)
-        x = np.clip(np.where(usable, x, _OUTSIDE), _OUTSIDE, width + 1)
-        self.samples = y.shape
-        if bilinear:
-            top, left = np.floor(y), np.floor(x)
-            down, right = y - top, x - left
-            rows = np.stack([top, top, top + 1, top + 1], -1)
-            columns = np.stack([left, left + 1, left, left + 1], -1)
-            weights = np.stack([(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right], -1)
-        else:
-            rows, columns = np.floor(y + 0.5)[..., None], np.floor(x + 0.5)[..., None]
-            weights: Array = np.ones(rows.shape)
-        inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-        places = np.where(inside, (image.reshape(-1, 1, 1, 1) * height + rows) * width + columns, 0)
-        taps = weights.shape[-1]
-        shares = np.where(inside, weights, 0)
-        self.matrix = _matrix(
-            places.astype(np.int64).reshape(-1, taps), shares.reshape(-1, taps), batch * height * width, dtype
-        )
-        self.missing: Array = np.where(inside, 0, weights).sum(-1).reshape(-1, 1)
+        self.samples = np.broadcast_shapes(y.shape, x.shape)
+        pixels, taps = batch * height * width, 4 if bilinear else 1
+        index = np.int32 if pixels < 2**31 else np.int64
+        first = (image.reshape(-1, 1, 1) * height).astype(index)
+        places = np.empty((*self.samples, taps), index)
+        shares = np.empty((*self.samples, taps), np.float32 if dtype.char == "e" else dtype)
+        missing: Array = np.zeros(self.samples)
+        tap = 0
+        for row, row_share in _between(y, height, bilinear, index):
+            row_start, row_inside = (first + row) * index(width), (row >= 0) & (row < height)
+            for column, column_share in _between(x, width, bilinear, index):
+                inside = row_inside & (column >= 0) & (column < width)
+                weight = row_share * column_share
+                np.multiply(row_start + column, inside, out=places[..., tap])
+                np.multiply(weight, inside, out=shares[..., tap], casting="same_kind")
+                if not inside.all():
+                    missing += weight * ~inside
+                tap += 1
+        self.missing = missing.reshape(-1, 1)
+        self.matrix = _matrix(places.reshape(-1, taps), shares.reshape(-1, taps), pixels, dtype)
 
     def take(self, images: Array, fill: Any) -> Array:
         """The samples of the images; what is missing of one has the value `fill`, a number or one a channel."""
@@ -185,8 +196,8 @@ def _crops(boxes: Array, box_ind: Array, size: Size, shape: Shape, method: str, 
     y1, x1, y2, x2 = boxes.astype(np.float64).T[:, :, None]
     y = _along(y1, y2, size[0], height)[:, :, None]
     x = _along(x1, x2, size[1], width)[:, None, :]
-    outside = (y < 0) | (y > height - 1) | (x < 0) | (x > width - 1)
-    y, x = np.where(outside, _OUTSIDE, y), np.where(outside, _OUTSIDE, x)
+    # A sample beyond the first or last pixel is wholly outside; so is one at no number at all.
+    y, x = (np.where((c >= 0) & (c <= last), c, _OUTSIDE) for c, last in ((y, height - 1), (x, width - 1)))
     return _Sampler(y, x, box_ind, shape, method == "bilinear", dtype)
 
 
@@ -244,10 +255,10 @@ def _transformed(
         extend = _EXTENSIONS[fill_mode]
         across = np.clip(extend(across, width), 0, width - 1)
         down = np.clip(extend(down, height), 0, height - 1)
-    across = np.where(projection == 0, np.inf, across)
-    image = np.arange(batch)
+    usable = np.isfinite(across) & np.isfinite(down)
+    across, down = (np.where(usable & (projection != 0), c, _OUTSIDE) for c in (across, down))
     across, down = (np.broadcast_to(c, (batch, *size)) for c in (across, down))
-    return _Sampler(down, across, image, shape, interpolation == "bilinear", dtype)
+    return _Sampler(down, across, np.arange(batch), shape, interpolation == "bilinear", dtype)
 
 
 def _transform(
@@ -263,6 +274,8 @@ def _transform_grad_image(dy: Array, transforms: Array, shape: Shape, interpolat
 
 
 def _rotated(radians: Array, center: tuple[float, float], shape: Shape, dtype: np.dtype[Any]) -> _Sampler:
+    if not math.isfinite(radians):
+        raise ValueError(f"radians must be a finite number, got {radians}")
     batch, height, width, _ = shape
     center_x, center_y = width * center[0], height * center[1]
     sin, cos = math.sin(radians), math.cos(radians)
