@@ -41,6 +41,7 @@ from varigrad.ops import sparse as sparse
 from varigrad.ops import spectral as spectral
 from varigrad.ops import strings as string
 from varigrad.ops.arithmetic import *
+from varigrad.ops.averages import *
 from varigrad.ops.comparison import *
 from varigrad.ops.convolution import *
 from varigrad.ops.counting import *
@@ -57,6 +58,7 @@ from varigrad.ops.padding import *
 from varigrad.ops.pooling import *
 from varigrad.ops.ragged import *
 from varigrad.ops.random import *
+from varigrad.ops.recurrent import *
 from varigrad.ops.reduction import *
 from varigrad.ops.segment import *
 from varigrad.ops.shaping import *
