@@ -32,28 +32,35 @@ __all__ = [
 
 
 class ValueAndGrad(NamedTuple):
-    """A function's value and its gradient."""
+    """What `vg.value_and_grad` gives: a function's value and its gradient."""
 
     value: Tensor
     grad: Tensor
 
 
 class ValueAndGrads(NamedTuple):
-    """A function's value and its gradient for each argument."""
+    """What `vg.value_and_grads` gives: a function's value and its gradient for each argument."""
 
     value: Tensor
     grads: list[Tensor]
 
 
 class CustomGradient(NamedTuple):
-    """What a function given to `vg.custom_grad` returns."""
+    """What a function given to `vg.custom_grad` returns.
+
+    >>> import varigrad as vg
+    >>> def doubled(x, save):
+    ...     return vg.CustomGradient(value=x + x, grad_func=lambda dy, saved: dy * 2)
+    >>> vg.grad(vg.custom_grad(doubled))(vg.scalar(3.0)).item()
+    2.0
+    """
 
     value: Tensor
     grad_func: Callable[..., Any]
 
 
 class VariableGrads(NamedTuple):
-    """A function's value and its gradient for each variable, by the variable's name."""
+    """What `vg.variable_grads` returns: a value and its gradient for each variable, by the variable's name."""
 
     value: Tensor
     grads: dict[str, Tensor]

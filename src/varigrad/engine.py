@@ -66,13 +66,30 @@ def register_kernel(name: str, backend: str, function: Kernel) -> None:
 
 
 def register_update(name: str, function: Kernel) -> None:
-    """Registers an update kernel: `function(targets, inputs, state, **attrs)`, lists of arrays, the first and last
-    written in place."""
+    """Registers an update kernel, which `vg.update_variables` runs.
+
+    `function(targets, inputs, state, **attrs)` takes lists of arrays; it writes the first and the last in place.
+
+    >>> import varigrad as vg
+    >>> def halve(targets, inputs, state):
+    ...     for values in targets:
+    ...         values *= 0.5
+    >>> vg.register_update("HalveExample", halve)
+    >>> w = vg.variable([2.0, 4.0])
+    >>> vg.update_variables("HalveExample", (w,), ())
+    >>> w.tolist()
+    [1.0, 2.0]
+    """
     _updates[name] = function
 
 
 def kernel_names(backend: str = _REFERENCE) -> list[str]:
-    """The names of the kernels registered for a backend, sorted."""
+    """The names of the kernels registered for a backend, sorted.
+
+    >>> import varigrad as vg
+    >>> "MatMul" in vg.kernel_names(), "BatchMatMul" in vg.kernel_names()
+    (False, True)
+    """
     return sorted(_backends.get(backend, {}))
 
 
@@ -80,6 +97,10 @@ def set_backend(name: str) -> bool:
     """Chooses the backend that runs kernels from now on, in every thread.
 
     Kernels that it lacks run on the `numpy` backend, the reference. Returns True, as TensorFlow.js does.
+
+    >>> import varigrad as vg
+    >>> vg.set_backend("numpy")
+    True
     """
     global _active_name
     if name not in _backends:
@@ -90,7 +111,12 @@ def set_backend(name: str) -> bool:
 
 
 def get_backend() -> str:
-    """The name of the backend in use."""
+    """The name of the backend in use.
+
+    >>> import varigrad as vg
+    >>> vg.get_backend()
+    'numpy'
+    """
     return _active_name
 
 
@@ -103,7 +129,13 @@ def _refresh() -> None:
 
 
 def make_tensor(storage: Array) -> Tensor:
-    """A tensor over an array that nobody else will write to."""
+    """A tensor over an array that nobody else will write to.
+
+    >>> import numpy as np
+    >>> import varigrad as vg
+    >>> vg.make_tensor(np.ones(2, np.float32)).tolist()
+    [1.0, 1.0]
+    """
     tensor = Tensor(storage)
     observers = OBSERVERS.get()
     if observers:
@@ -120,6 +152,10 @@ def run_kernel(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_ATTRS) -
         KernelError: no such kernel.
         DisposedError: an input was disposed.
         ValueError: the kernel refused its input; the message names it and the shapes.
+
+    >>> import varigrad as vg
+    >>> vg.run_kernel("Add", (vg.tensor([1, 2]), vg.tensor([3, 4]))).tolist()
+    [4.0, 6.0]
     """
     started = perf_counter_ns() if _timing else 0
     try:
@@ -142,7 +178,14 @@ def run_kernel(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_ATTRS) -
 
 
 def run_kernel_multi(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_ATTRS) -> tuple[Tensor, ...]:
-    """`run_kernel` for a kernel of several outputs."""
+    """`run_kernel` for a kernel of several outputs.
+
+    >>> import varigrad as vg
+    >>> vg.register_kernel("SignsExample", "numpy", lambda x: (x + 0, -x))
+    >>> plus, minus = vg.run_kernel_multi("SignsExample", (vg.tensor([1, 2]),))
+    >>> minus.tolist()
+    [-1.0, -2.0]
+    """
     started = perf_counter_ns() if _timing else 0
     try:
         arrays = _active[name](*[t.storage for t in inputs], **attrs)
@@ -180,6 +223,12 @@ def update_variables(
     Values are written in place where nobody else holds the memory; a tensor that shares it (a reshape, a value
     saved for a gradient, an array from `np.asarray`) keeps what it had. `state` is memory that only the caller
     holds (an optimizer's slots); it is always written in place.
+
+    >>> import varigrad as vg
+    >>> w = vg.variable([1.0, 2.0])
+    >>> vg.update_variables("Assign", (w,), (vg.tensor([3.0, 4.0]),))
+    >>> w.tolist()
+    [3.0, 4.0]
     """
     for observer in OBSERVERS.get():
         observer.updating(name, targets, inputs, attrs, state)

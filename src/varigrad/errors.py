@@ -6,24 +6,64 @@ __all__ = ["DataError", "DisposedError", "GradientError", "KernelError", "OutOfR
 
 
 class VariGradError(Exception):
-    """Base of every error that is VariGrad's own."""
+    """Base of every error that is VariGrad's own.
+
+    >>> import varigrad as vg
+    >>> try:
+    ...     vg.run_kernel("MissingExample", ())
+    ... except vg.VariGradError as error:
+    ...     print(type(error).__name__)
+    KernelError
+    """
 
 
 class DisposedError(VariGradError):
-    """A tensor was used after `dispose` or after the `tidy` scope that made it ended."""
+    """A tensor was used after `dispose` or after the `tidy` scope that made it ended.
+
+    >>> import varigrad as vg
+    >>> x = vg.tensor([1, 2])
+    >>> x.dispose()
+    >>> x.numpy()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    varigrad.errors.DisposedError: tensor ... was disposed at ...
+    """
 
 
 class GradientError(VariGradError):
-    """A gradient was asked for that does not exist: no variables, no path, no rule."""
+    """A gradient was asked for that does not exist: no variables, no path, no rule.
+
+    >>> import varigrad as vg
+    >>> vg.grad(lambda x: vg.scalar(1.0))(2.0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    varigrad.errors.GradientError: grad: the result of f does not depend on argument 0; ...
+    """
 
 
 class KernelError(VariGradError):
-    """A kernel is not registered for the backend in use."""
+    """A kernel is not registered for the backend in use.
+
+    >>> import varigrad as vg
+    >>> vg.run_kernel("MissingExample", ())
+    Traceback (most recent call last):
+    varigrad.errors.KernelError: no kernel 'MissingExample' is registered for backend 'numpy'
+    """
 
 
 class DataError(VariGradError, ValueError):
-    """A table, a data set or a preprocessing file cannot be used as asked."""
+    """A table, a data set or a preprocessing file cannot be used as asked.
+
+    >>> import varigrad as vg
+    >>> vg.data.load_sample("tulips")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    varigrad.errors.DataError: there is no built-in data set 'tulips'; there is ...
+    """
 
 
 class OutOfRangeError(VariGradError, IndexError):
-    """An index points outside the axis that it indexes."""
+    """An index points outside the axis that it indexes.
+
+    >>> import varigrad as vg
+    >>> vg.tensor([1, 2])[5]
+    Traceback (most recent call last):
+    varigrad.errors.OutOfRangeError: x[...]: index 5 is outside axis 0, which is 2 long (x: [2])
+    """

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Scope(Observer):
-    """The tensors made inside one `tidy`, referred to weakly."""
+    """The tensors made inside one `tidy`, referred to weakly. Made by `vg.tidy`."""
 
     __slots__ = ("_made", "_prune_at", "parent")
 
@@ -144,6 +144,12 @@ def keep(tensor: T) -> T:
     """Keeps a tensor made inside a `tidy` from being disposed of when the scope, or any around it, ends.
 
     Takes a tensor or a container of them, and returns it. Mirrors `tf.keep`.
+
+    >>> import varigrad as vg
+    >>> with vg.tidy():
+    ...     kept, gone = vg.keep(vg.scalar(1.0)), vg.scalar(2.0)
+    >>> kept.is_disposed, gone.is_disposed
+    (False, True)
     """
     scope = _current_scope()
     if scope is not None:
@@ -178,12 +184,19 @@ def dispose(container: Any) -> None:
 
 
 def dispose_variables() -> None:
-    """Disposes of every variable. Mirrors `tf.disposeVariables`."""
+    """Disposes of every variable. Mirrors `tf.disposeVariables`.
+
+    >>> import varigrad as vg
+    >>> w = vg.variable(1.0)
+    >>> vg.dispose_variables()
+    >>> w.is_disposed
+    True
+    """
     dispose(registered_variables())
 
 
 class MemoryInfo(NamedTuple):
-    """What `vg.memory` counts."""
+    """What `vg.memory` counts: tensors, the buffers that they share, bytes, and both by the line that made them."""
 
     num_tensors: int
     num_data_buffers: int
@@ -266,7 +279,7 @@ def _num_bytes(array: Array) -> int:
 
 
 class KernelProfile(NamedTuple):
-    """One kernel call, as `vg.profile` saw it."""
+    """What `vg.profile` saw of one kernel call."""
 
     name: str
     input_shapes: tuple[tuple[int, ...], ...]

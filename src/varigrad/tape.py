@@ -41,7 +41,12 @@ Rule = Callable[..., Any]
 
 
 class Gradient(NamedTuple):
-    """How a kernel is differentiated."""
+    """How a kernel is differentiated.
+
+    >>> import varigrad as vg
+    >>> vg.tape.Gradient(rule=lambda dy, x: dy * 2 * x, save=vg.tape.inputs).rule(3.0, 5.0)
+    30.0
+    """
 
     rule: Rule | None
     save: Saver
@@ -51,32 +56,65 @@ _gradients: dict[str, Gradient] = {}
 
 
 def inputs(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
-    """Saves every input."""
+    """Saves every input.
+
+    >>> import varigrad as vg
+    >>> x, y = vg.scalar(1.0), vg.scalar(2.0)
+    >>> [t.item() for t in vg.tape.inputs((x,), (y,))]
+    [1.0]
+    """
     return inputs
 
 
 def outputs(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
-    """Saves every output."""
+    """Saves every output.
+
+    >>> import varigrad as vg
+    >>> x, y = vg.scalar(1.0), vg.scalar(2.0)
+    >>> [t.item() for t in vg.tape.outputs((x,), (y,))]
+    [2.0]
+    """
     return outputs
 
 
 def inputs_and_outputs(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
-    """Saves every input, then every output."""
+    """Saves every input, then every output.
+
+    >>> import varigrad as vg
+    >>> x, y = vg.scalar(1.0), vg.scalar(2.0)
+    >>> [t.item() for t in vg.tape.inputs_and_outputs((x,), (y,))]
+    [1.0, 2.0]
+    """
     return inputs + outputs
 
 
 def input_shapes(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
-    """Saves the shape of each input and none of the values."""
+    """Saves the shape of each input and none of the values.
+
+    >>> import varigrad as vg
+    >>> vg.tape.input_shapes((vg.zeros([2, 3]),), ())
+    [(2, 3)]
+    """
     return [t.storage.shape for t in inputs]
 
 
 def input_dtypes(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
-    """Saves the dtype name of each input and none of the values."""
+    """Saves the dtype name of each input and none of the values.
+
+    >>> import varigrad as vg
+    >>> vg.tape.input_dtypes((vg.zeros([2], "int32"),), ())
+    ['int32']
+    """
     return [t.dtype for t in inputs]
 
 
 def nothing(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Sequence[Any]:
-    """Saves nothing."""
+    """Saves nothing.
+
+    >>> import varigrad as vg
+    >>> vg.tape.nothing((vg.scalar(1.0),), ())
+    ()
+    """
     return ()
 
 
@@ -99,7 +137,12 @@ def register_gradient(name: str, rule: Rule, save: Saver = inputs_and_outputs) -
 
 
 def gradient_names() -> list[str]:
-    """The names of the kernels that have a gradient, sorted."""
+    """The names of the kernels that have a gradient, sorted.
+
+    >>> import varigrad as vg
+    >>> "BatchMatMul" in vg.tape.gradient_names()
+    True
+    """
     return sorted(_gradients)
 
 
@@ -114,6 +157,15 @@ class Tape(Observer):
     """Records what depends on the watched tensors, and differentiates it once.
 
     With `watch_variables`, every trainable variable that a kernel reads is watched from then on.
+
+    >>> import varigrad as vg
+    >>> from varigrad.observe import observing
+    >>> x = vg.scalar(3.0)
+    >>> tape = vg.tape.Tape([x])
+    >>> with observing(tape):
+    ...     y = x * x
+    >>> tape.gradients(y, vg.scalar(1.0), [x])[0].item()
+    6.0
     """
 
     __slots__ = ("_nodes", "_tracked", "_watch_variables", "broken_by", "variables")

@@ -46,7 +46,13 @@ _WRITTEN_AS = {"float64": "float32", "float16": "float32", "int64": "int32"}
 
 
 class ModelFileError(VariGradError, ValueError):
-    """A model file is damaged, contradicts itself, or is not one."""
+    """A model file is damaged, contradicts itself, or is not one.
+
+    >>> import varigrad as vg
+    >>> vg.io.decode_weights(b"", [{"name": "w", "shape": [2], "dtype": "float32"}])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    varigrad.io.weights.ModelFileError: the weights should take 8 bytes by their shapes and dtypes, ...
+    """
 
 
 class Reader(Protocol):
@@ -63,7 +69,7 @@ class Reader(Protocol):
 
 
 class EncodedWeights(NamedTuple):
-    """Weights as bytes, and what is in them."""
+    """What `vg.io.encode_weights` returns: weights as bytes, and what is in them."""
 
     data: bytes
     specs: list[dict[str, Any]]

@@ -46,6 +46,7 @@ def _factory(cls: Callable[P, LayerT]) -> Callable[P, LayerT]:
     name = snake_case(register_class(cls).class_name)  # pyright: ignore
     make.__name__ = make.__qualname__ = name
     make.__doc__ = cls.__doc__
+    make.__wrapped__ = cls  # pyright: ignore  # `help` and editors show the class's arguments
     return make
 
 

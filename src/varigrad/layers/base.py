@@ -36,6 +36,11 @@ class LayerOptions(TypedDict, total=False):
         dtype: The dtype of inputs; float64 and float16 make the weights so too. float32 by default.
         input_dtype: The same, under its older name.
         weights: First values of the weights, in the order of `get_weights`.
+
+    >>> import varigrad as vg
+    >>> layer = vg.layers.dense(units=1, input_shape=[3], name="options_example", trainable=False)
+    >>> layer.name, layer.trainable
+    ('options_example', False)
     """
 
     name: str | None
@@ -49,7 +54,17 @@ class LayerOptions(TypedDict, total=False):
 
 
 class InputSpec(NamedTuple):
-    """What a layer asks of its input: a rank, a least rank, and the lengths of some axes."""
+    """What a layer asks of its input: a rank, a least rank, and the lengths of some axes.
+
+    >>> import varigrad as vg
+    >>> class Pairs(vg.layers.Layer):
+    ...     input_spec = vg.layers.InputSpec(ndim=2, axes={-1: 2})
+    ...     def call(self, inputs, training=None):
+    ...         return inputs
+    >>> Pairs(name="pairs_example")([[1.0, 2.0, 3.0]])
+    Traceback (most recent call last):
+    ValueError: pairs_example: was made for inputs with 2 on axis -1, got shape [1, 3]
+    """
 
     ndim: int | None = None
     min_ndim: int | None = None

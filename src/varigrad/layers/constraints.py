@@ -28,7 +28,15 @@ _EPSILON = 1e-7
 
 
 class Constraint(Serializable):
-    """Maps a weight to the nearest one that is allowed. Subclass it and override `apply` to write your own."""
+    """Maps a weight to the nearest one that is allowed. Subclass it and override `apply` to write your own.
+
+    >>> import varigrad as vg
+    >>> class Rounded(vg.constraints.Constraint):
+    ...     def apply(self, w):
+    ...         return w.round()
+    >>> Rounded()(vg.tensor([0.2, 1.9])).tolist()
+    [0.0, 2.0]
+    """
 
     def apply(self, w: Tensor) -> Tensor:
         """The allowed value, of the weight's shape."""
@@ -39,7 +47,7 @@ class Constraint(Serializable):
 
 
 class MaxNorm(Constraint):
-    """Norms of at most `max_value` along an axis."""
+    """Norms of at most `max_value` along an axis. Made by `vg.constraints.max_norm`."""
 
     def __init__(self, *, max_value: float = 2, axis: int | list[int] = 0) -> None:
         self.max_value = max_value
@@ -51,7 +59,7 @@ class MaxNorm(Constraint):
 
 
 class UnitNorm(Constraint):
-    """Norms of 1 along an axis."""
+    """Norms of 1 along an axis. Made by `vg.constraints.unit_norm`."""
 
     def __init__(self, *, axis: int | list[int] = 0) -> None:
         self.axis = axis
@@ -61,14 +69,14 @@ class UnitNorm(Constraint):
 
 
 class NonNeg(Constraint):
-    """No negative values."""
+    """No negative values. Made by `vg.constraints.non_neg`."""
 
     def apply(self, w: Tensor) -> Tensor:
         return relu(w)
 
 
 class MinMaxNorm(Constraint):
-    """Norms between two bounds along an axis."""
+    """Norms between two bounds along an axis. Made by `vg.constraints.min_max_norm`."""
 
     def __init__(
         self, *, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | list[int] = 0
@@ -99,19 +107,35 @@ def max_norm(*, max_value: float = 2, axis: int | list[int] = 0) -> Constraint:
 
 
 def unit_norm(*, axis: int | list[int] = 0) -> Constraint:
-    """Scales every norm along `axis` to 1. Mirrors `tf.constraints.unitNorm`."""
+    """Scales every norm along `axis` to 1. Mirrors `tf.constraints.unitNorm`.
+
+    >>> import varigrad as vg
+    >>> vg.constraints.unit_norm().apply(vg.tensor([[3.0], [4.0]])).numpy().round(2)
+    array([[0.6],
+           [0.8]], dtype=float32)
+    """
     return UnitNorm(axis=axis)
 
 
 def non_neg() -> Constraint:
-    """Sets negative values to 0. Mirrors `tf.constraints.nonNeg`."""
+    """Sets negative values to 0. Mirrors `tf.constraints.nonNeg`.
+
+    >>> import varigrad as vg
+    >>> vg.constraints.non_neg().apply(vg.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
     return NonNeg()
 
 
 def min_max_norm(
     *, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | list[int] = 0
 ) -> Constraint:
-    """Moves norms along `axis` by the part `rate` of the way into the bounds. Mirrors `tf.constraints.minMaxNorm`."""
+    """Moves norms along `axis` by the part `rate` of the way into the bounds. Mirrors `tf.constraints.minMaxNorm`.
+
+    >>> import varigrad as vg
+    >>> vg.constraints.min_max_norm(max_value=10, rate=0.5).apply(vg.tensor([12.0, 16.0])).round().tolist()
+    [9.0, 12.0]
+    """
     return MinMaxNorm(min_value=min_value, max_value=max_value, rate=rate, axis=axis)
 
 
@@ -124,7 +148,12 @@ _FACTORIES: dict[str, Callable[..., Constraint]] = {
 
 
 def get_constraint(identifier: Any) -> Constraint | None:
-    """A constraint from its name, its stored form, or itself; None is none."""
+    """A constraint from its name, its stored form, or itself; None is none.
+
+    >>> import varigrad as vg
+    >>> vg.constraints.get_constraint("nonNeg").apply(vg.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
     if identifier is None or isinstance(identifier, Constraint):
         return identifier
     if isinstance(identifier, str):

@@ -47,7 +47,15 @@ __all__ = [
 
 
 class Initializer(Serializable):
-    """Makes the first value of a weight. Subclass it and override `apply` to write your own."""
+    """Makes the first value of a weight. Subclass it and override `apply` to write your own.
+
+    >>> import varigrad as vg
+    >>> class Countdown(vg.initializers.Initializer):
+    ...     def apply(self, shape, dtype="float32"):
+    ...         return vg.range(shape[0], 0, -1, dtype)
+    >>> vg.layers.dense(units=2, bias_initializer=Countdown(), kernel_initializer="zeros")([[1.0]]).tolist()
+    [[2.0, 1.0]]
+    """
 
     def apply(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
         """A tensor of the shape and dtype."""
@@ -190,12 +198,22 @@ class Orthogonal(Initializer):
 
 
 def zeros() -> Initializer:
-    """Zeros. Mirrors `tf.initializers.zeros`."""
+    """Zeros. Mirrors `tf.initializers.zeros`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.zeros().apply([2]).tolist()
+    [0.0, 0.0]
+    """
     return Zeros()
 
 
 def ones() -> Initializer:
-    """Ones. Mirrors `tf.initializers.ones`."""
+    """Ones. Mirrors `tf.initializers.ones`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.ones().apply([2]).tolist()
+    [1.0, 1.0]
+    """
     return Ones()
 
 
@@ -210,12 +228,24 @@ def constant(*, value: float) -> Initializer:
 
 
 def random_uniform(*, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> Initializer:
-    """Numbers spread evenly over `[minval, maxval)`. Mirrors `tf.initializers.randomUniform`."""
+    """Numbers spread evenly over `[minval, maxval)`. Mirrors `tf.initializers.randomUniform`.
+
+    >>> import varigrad as vg
+    >>> values = vg.initializers.random_uniform(minval=1, maxval=2, seed=1).apply([100])
+    >>> values.min().item() >= 1, values.max().item() < 2
+    (True, True)
+    """
     return RandomUniform(minval=minval, maxval=maxval, seed=seed)
 
 
 def random_normal(*, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> Initializer:
-    """Numbers of a normal distribution. Mirrors `tf.initializers.randomNormal`."""
+    """Numbers of a normal distribution. Mirrors `tf.initializers.randomNormal`.
+
+    >>> import varigrad as vg
+    >>> values = vg.initializers.random_normal(mean=3, stddev=0, seed=1).apply([2])
+    >>> values.tolist()
+    [3.0, 3.0]
+    """
     return RandomNormal(mean=mean, stddev=stddev, seed=seed)
 
 
@@ -223,12 +253,22 @@ def truncated_normal(*, mean: float = 0.0, stddev: float = 0.05, seed: int | Non
     """Numbers of a normal distribution, those over two `stddev` from `mean` drawn again.
 
     Mirrors `tf.initializers.truncatedNormal`.
+
+    >>> import varigrad as vg
+    >>> values = vg.initializers.truncated_normal(stddev=0.5, seed=1).apply([100])
+    >>> values.abs().max().item() <= 1
+    True
     """
     return TruncatedNormal(mean=mean, stddev=stddev, seed=seed)
 
 
 def identity(*, gain: float = 1.0) -> Initializer:
-    """`gain` times the identity, for square matrices. Mirrors `tf.initializers.identity`."""
+    """`gain` times the identity, for square matrices. Mirrors `tf.initializers.identity`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.identity(gain=2).apply([2, 2]).tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
     return Identity(gain=gain)
 
 
@@ -246,43 +286,85 @@ def variance_scaling(
             widened first, so that the variance is exact (TensorFlow.js draws a uniform one here);
             `"untruncated_normal"` is not cut off.
         seed: Chooses the numbers; None draws anew each time.
+
+    >>> import varigrad as vg
+    >>> uniform = vg.initializers.variance_scaling(scale=3, distribution="uniform", seed=1)  # limit sqrt(3 * 3 / 9)
+    >>> uniform.apply([9, 2]).abs().max().item() <= 1
+    True
     """
     return VarianceScaling(scale=scale, mode=mode, distribution=distribution, seed=seed)
 
 
 def glorot_normal(*, seed: int | None = None) -> Initializer:
-    """Glorot and Bengio's (2010): variance 2 / (inputs + outputs), normal. Mirrors `tf.initializers.glorotNormal`."""
+    """Glorot and Bengio's (2010): variance 2 / (inputs + outputs), normal. Mirrors `tf.initializers.glorotNormal`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.glorot_normal(seed=1).apply([2, 6]).abs().max().item() <= 1  # 2 sqrt(2 / (2 + 6))
+    True
+    """
     return VarianceScaling(scale=1.0, mode="fan_avg", distribution="normal", seed=seed)
 
 
 def glorot_uniform(*, seed: int | None = None) -> Initializer:
-    """Glorot and Bengio's (2010): variance 2 / (inputs + outputs), uniform. Mirrors `tf.initializers.glorotUniform`."""
+    """Glorot and Bengio's (2010): variance 2 / (inputs + outputs), uniform. Mirrors `tf.initializers.glorotUniform`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.glorot_uniform(seed=1).apply([2, 4]).abs().max().item() <= 1  # the limit is sqrt(6 / (2 + 4))
+    True
+    """
     return VarianceScaling(scale=1.0, mode="fan_avg", distribution="uniform", seed=seed)
 
 
 def he_normal(*, seed: int | None = None) -> Initializer:
-    """He et al.'s (2015) for relu: variance 2 / inputs, normal. Mirrors `tf.initializers.heNormal`."""
+    """He et al.'s (2015) for relu: variance 2 / inputs, normal. Mirrors `tf.initializers.heNormal`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.he_normal(seed=1).apply([8, 2]).abs().max().item() <= 1  # 2 sqrt(2 / 8)
+    True
+    """
     return VarianceScaling(scale=2.0, mode="fan_in", distribution="normal", seed=seed)
 
 
 def he_uniform(*, seed: int | None = None) -> Initializer:
-    """He et al.'s (2015) for relu: variance 2 / inputs, uniform. Mirrors `tf.initializers.heUniform`."""
+    """He et al.'s (2015) for relu: variance 2 / inputs, uniform. Mirrors `tf.initializers.heUniform`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.he_uniform(seed=1).apply([6, 2]).abs().max().item() <= 1  # the limit is sqrt(6 / 6)
+    True
+    """
     return VarianceScaling(scale=2.0, mode="fan_in", distribution="uniform", seed=seed)
 
 
 def le_cun_normal(*, seed: int | None = None) -> Initializer:
-    """LeCun et al.'s (1998): variance 1 / inputs, normal. Mirrors `tf.initializers.leCunNormal`."""
+    """LeCun et al.'s (1998): variance 1 / inputs, normal. Mirrors `tf.initializers.leCunNormal`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.le_cun_normal(seed=1).apply([4, 2]).abs().max().item() <= 1  # 2 sqrt(1 / 4)
+    True
+    """
     return VarianceScaling(scale=1.0, mode="fan_in", distribution="normal", seed=seed)
 
 
 def le_cun_uniform(*, seed: int | None = None) -> Initializer:
-    """LeCun et al.'s (1998): variance 1 / inputs, uniform. Mirrors `tf.initializers.leCunUniform`."""
+    """LeCun et al.'s (1998): variance 1 / inputs, uniform. Mirrors `tf.initializers.leCunUniform`.
+
+    >>> import varigrad as vg
+    >>> vg.initializers.le_cun_uniform(seed=1).apply([3, 2]).abs().max().item() <= 1  # the limit is sqrt(3 / 3)
+    True
+    """
     return VarianceScaling(scale=1.0, mode="fan_in", distribution="uniform", seed=seed)
 
 
 def orthogonal(*, gain: float = 1.0, seed: int | None = None) -> Initializer:
-    """Saxe et al.'s (2014) random orthogonal matrix times `gain`, for rank 2 and more; higher ranks are taken as
-    `[everything else, last axis]`. Mirrors `tf.initializers.orthogonal`."""
+    """Saxe et al.'s (2014) random orthogonal matrix times `gain`, for rank 2 and more.
+
+    Higher ranks are taken as `[everything else, last axis]`. Mirrors `tf.initializers.orthogonal`.
+
+    >>> import varigrad as vg
+    >>> w = vg.initializers.orthogonal(seed=1).apply([3, 2])
+    >>> (w.transpose() @ w - vg.eye(2)).abs().max().item() < 1e-6
+    True
+    """
     return Orthogonal(gain=gain, seed=seed)
 
 

@@ -22,7 +22,13 @@ __all__ = ["LayersModel"]
 
 
 class LayersModel(Layer):
-    """Layers that work together, and are a layer themselves. Mirrors `tf.LayersModel`."""
+    """Layers that work together, and are a layer themselves. Mirrors `tf.LayersModel`.
+
+    >>> import varigrad as vg
+    >>> model = vg.sequential(layers=[vg.layers.dense(units=1, kernel_initializer="ones", input_shape=[2])])
+    >>> isinstance(model, vg.LayersModel), model.predict([[3, 4]]).tolist()
+    (True, [[7.0]])
+    """
 
     class_name = "Model"  # the name that files have for it
     inputs: list[SymbolicTensor]

@@ -16,7 +16,15 @@ __all__ = ["L1L2", "Regularizer", "get_regularizer", "l1", "l1l2", "l2"]
 
 
 class Regularizer(Serializable):
-    """Computes a penalty from a weight. Subclass it and override `apply` to write your own."""
+    """Computes a penalty from a weight. Subclass it and override `apply` to write your own.
+
+    >>> import varigrad as vg
+    >>> class Spread(vg.regularizers.Regularizer):
+    ...     def apply(self, x):
+    ...         return x.max() - x.min()
+    >>> Spread().apply(vg.tensor([1.0, 4.0])).item()
+    3.0
+    """
 
     def apply(self, x: Tensor) -> Tensor:
         """The penalty, a scalar."""
@@ -24,7 +32,7 @@ class Regularizer(Serializable):
 
 
 class L1L2(Regularizer):
-    """`l1` times the sum of absolute values plus `l2` times the sum of squares."""
+    """`l1` times the sum of absolute values plus `l2` times the sum of squares. Made by `vg.regularizers.l1l2`."""
 
     def __init__(self, *, l1: float = 0.01, l2: float = 0.01) -> None:
         self.l1 = l1
@@ -50,12 +58,22 @@ def l1l2(*, l1: float = 0.01, l2: float = 0.01) -> Regularizer:
 
 
 def l1(*, l1: float = 0.01) -> Regularizer:
-    """`l1` times the sum of absolute values. Mirrors `tf.regularizers.l1`."""
+    """`l1` times the sum of absolute values. Mirrors `tf.regularizers.l1`.
+
+    >>> import varigrad as vg
+    >>> vg.regularizers.l1(l1=0.5).apply(vg.tensor([1, -3])).item()
+    2.0
+    """
     return L1L2(l1=l1, l2=0)
 
 
 def l2(*, l2: float = 0.01) -> Regularizer:
-    """`l2` times the sum of squares. Mirrors `tf.regularizers.l2`."""
+    """`l2` times the sum of squares. Mirrors `tf.regularizers.l2`.
+
+    >>> import varigrad as vg
+    >>> vg.regularizers.l2(l2=0.5).apply(vg.tensor([1, -3])).item()
+    5.0
+    """
     return L1L2(l1=0, l2=l2)
 
 
@@ -63,7 +81,12 @@ _FACTORIES: dict[str, Callable[..., Regularizer]] = {"l1": l1, "l2": l2, "l1l2":
 
 
 def get_regularizer(identifier: Any) -> Regularizer | None:
-    """A regularizer from its name, its stored form, or itself; None is none."""
+    """A regularizer from its name, its stored form, or itself; None is none.
+
+    >>> import varigrad as vg
+    >>> vg.regularizers.get_regularizer("l1l2").get_config()
+    {'l1': 0.01, 'l2': 0.01}
+    """
     if identifier is None or isinstance(identifier, Regularizer):
         return identifier
     if isinstance(identifier, str):

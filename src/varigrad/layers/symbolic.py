@@ -12,6 +12,10 @@ class SymbolicTensor:
     """The name, shape and dtype of a tensor to come; unknown axes of the shape are None.
 
     Mirrors `tf.SymbolicTensor`.
+
+    >>> import varigrad as vg
+    >>> vg.sequential(layers=[vg.layers.dense(units=2, input_shape=[3])]).outputs[0].shape
+    (None, 2)
     """
 
     __slots__ = ("dtype", "name", "shape")

@@ -153,7 +153,7 @@ def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
 
 
 def where(condition: TensorLike, a: TensorLike, b: TensorLike) -> Tensor:
-    """a where the condition is True, and b elsewhere; the three are broadcast together.
+    """`a` where the condition is True, and `b` elsewhere; the three are broadcast together.
 
     Mirrors `tf.where`. The gradient reaches only the side that was chosen: that of `where(x > 0, log(x), 0)` is 0, not
     NaN, where x is 0.

@@ -14,7 +14,7 @@ __all__ = ["TopK", "bincount", "dense_bincount", "in_top_k", "in_top_k_async", "
 
 
 class TopK(NamedTuple):
-    """The largest values and their places, of one shape."""
+    """What `vg.topk` returns: the largest values and their places, of one shape."""
 
     values: Tensor
     indices: Tensor
@@ -82,7 +82,13 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: int = 1) -> Tensor
 
 
 async def in_top_k_async(predictions: TensorLike, targets: TensorLike, k: int = 1) -> Tensor:
-    """`in_top_k` as a coroutine, for code that mirrors TensorFlow.js."""
+    """`in_top_k` as a coroutine, for code that mirrors TensorFlow.js.
+
+    >>> import asyncio
+    >>> import varigrad as vg
+    >>> asyncio.run(vg.in_top_k_async([[1, 3, 2]], [1])).tolist()
+    [True]
+    """
     return in_top_k(predictions, targets, k)
 
 

@@ -110,7 +110,12 @@ def _tensor_of_rank(rank: int, values: Any, shape: Sequence[int] | None, dtype: 
 
 
 def tensor1d(values: Any, dtype: str | None = None) -> Tensor:
-    """`vg.tensor` of rank 1. Mirrors `tf.tensor1d`."""
+    """`vg.tensor` of rank 1. Mirrors `tf.tensor1d`.
+
+    >>> import varigrad as vg
+    >>> vg.tensor1d([1, 2], dtype="int32")
+    Tensor([1, 2], shape=[2], dtype=int32)
+    """
     return _tensor_of_rank(1, values, None, dtype)
 
 
@@ -125,22 +130,42 @@ def tensor2d(values: Any, shape: Sequence[int] | None = None, dtype: str | None 
 
 
 def tensor3d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
-    """`vg.tensor` of rank 3. Mirrors `tf.tensor3d`."""
+    """`vg.tensor` of rank 3. Mirrors `tf.tensor3d`.
+
+    >>> import varigrad as vg
+    >>> vg.tensor3d([1, 2], [1, 1, 2]).tolist()
+    [[[1.0, 2.0]]]
+    """
     return _tensor_of_rank(3, values, shape, dtype)
 
 
 def tensor4d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
-    """`vg.tensor` of rank 4. Mirrors `tf.tensor4d`."""
+    """`vg.tensor` of rank 4. Mirrors `tf.tensor4d`.
+
+    >>> import varigrad as vg
+    >>> vg.tensor4d([1, 2], [1, 1, 1, 2]).tolist()
+    [[[[1.0, 2.0]]]]
+    """
     return _tensor_of_rank(4, values, shape, dtype)
 
 
 def tensor5d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
-    """`vg.tensor` of rank 5. Mirrors `tf.tensor5d`."""
+    """`vg.tensor` of rank 5. Mirrors `tf.tensor5d`.
+
+    >>> import varigrad as vg
+    >>> vg.tensor5d([1, 2], [1, 1, 1, 1, 2]).tolist()
+    [[[[[1.0, 2.0]]]]]
+    """
     return _tensor_of_rank(5, values, shape, dtype)
 
 
 def tensor6d(values: Any, shape: Sequence[int] | None = None, dtype: str | None = None) -> Tensor:
-    """`vg.tensor` of rank 6. Mirrors `tf.tensor6d`."""
+    """`vg.tensor` of rank 6. Mirrors `tf.tensor6d`.
+
+    >>> import varigrad as vg
+    >>> vg.tensor6d([1, 2], [1, 1, 1, 1, 1, 2]).tolist()
+    [[[[[[1.0, 2.0]]]]]]
+    """
     return _tensor_of_rank(6, values, shape, dtype)
 
 

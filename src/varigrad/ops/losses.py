@@ -44,7 +44,12 @@ __all__ = [
 
 
 class Reduction(StrEnum):
-    """How losses are reduced; each member equals its name in lower case. Mirrors `tf.Reduction`."""
+    """How losses are reduced; each member equals its name in lower case. Mirrors `tf.Reduction`.
+
+    >>> import varigrad as vg
+    >>> vg.losses.mean_squared_error([1, 2], [3, 5], reduction=vg.Reduction.SUM).item()
+    13.0
+    """
 
     NONE = "none"
     MEAN = "mean"
@@ -118,7 +123,7 @@ def cosine_distance(
 def hinge_loss(
     labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, reduction: str = _DEFAULT
 ) -> Tensor:
-    """max(0, 1 - predictions) where the label is 1, max(0, 1 + predictions) where it is 0.
+    """`max(0, 1 - predictions)` where the label is 1, `max(0, 1 + predictions)` where it is 0.
 
     Mirrors `tf.losses.hingeLoss`.
 

@@ -67,7 +67,12 @@ def random_normal(
 
 
 def random_standard_normal(shape: Sequence[int], dtype: str = "float32", seed: Seed = None) -> Tensor:
-    """`vg.random_normal` of mean 0 and standard deviation 1. Mirrors `tf.randomStandardNormal`."""
+    """`vg.random_normal` of mean 0 and standard deviation 1. Mirrors `tf.randomStandardNormal`.
+
+    >>> import varigrad as vg
+    >>> vg.random_standard_normal([3], seed=42).numpy().round(4)
+    array([1.9053, 0.4774, 0.4454], dtype=float32)
+    """
     return _draw("RandomNormal", "random_standard_normal", shape, dtype, seed, mean=0.0, std_dev=1.0)
 
 

@@ -39,7 +39,7 @@ Axes: TypeAlias = int | Sequence[int] | None
 
 
 class Moments(NamedTuple):
-    """Mean and variance, of one shape."""
+    """What `vg.moments` returns: mean and variance, of one shape."""
 
     mean: Tensor
     variance: Tensor
@@ -196,7 +196,7 @@ def _search(kernel: str, op: str, x: TensorLike, axis: int) -> Tensor:
 
 
 def log_sum_exp(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
-    """log(sum(exp(x))) along axes, without overflow. Mirrors `tf.logSumExp`.
+    """The logarithm `log(sum(exp(x)))` along axes, without overflow. Mirrors `tf.logSumExp`.
 
     The result of infinities is the limit (-inf where all are -inf, and where there are none), where TensorFlow.js
     has NaN.

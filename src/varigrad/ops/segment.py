@@ -195,5 +195,11 @@ def setdiff1d(x: TensorLike, y: TensorLike) -> ListDiff:
 
 
 async def setdiff1d_async(x: TensorLike, y: TensorLike) -> ListDiff:
-    """`setdiff1d` as a coroutine, for code that mirrors TensorFlow.js."""
+    """`setdiff1d` as a coroutine, for code that mirrors TensorFlow.js.
+
+    >>> import asyncio
+    >>> import varigrad as vg
+    >>> asyncio.run(vg.setdiff1d_async([1, 2, 3], [2])).values.tolist()
+    [1.0, 3.0]
+    """
     return setdiff1d(x, y)

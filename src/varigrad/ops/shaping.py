@@ -342,22 +342,42 @@ def reverse(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
 
 
 def reverse1d(x: TensorLike) -> Tensor:
-    """A vector in reverse order. Mirrors `tf.reverse1d`."""
+    """A vector in reverse order. Mirrors `tf.reverse1d`.
+
+    >>> import varigrad as vg
+    >>> vg.reverse1d([1, 2, 3]).tolist()
+    [3.0, 2.0, 1.0]
+    """
     return reverse(of_rank("reverse1d", 1, x), 0)
 
 
 def reverse2d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
-    """`vg.reverse` of a tensor of rank 2. Mirrors `tf.reverse2d`."""
+    """`vg.reverse` of a tensor of rank 2. Mirrors `tf.reverse2d`.
+
+    >>> import varigrad as vg
+    >>> vg.reverse2d([[1, 2], [3, 4]], axis=1).tolist()
+    [[2.0, 1.0], [4.0, 3.0]]
+    """
     return reverse(of_rank("reverse2d", 2, x), axis)
 
 
 def reverse3d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
-    """`vg.reverse` of a tensor of rank 3. Mirrors `tf.reverse3d`."""
+    """`vg.reverse` of a tensor of rank 3. Mirrors `tf.reverse3d`.
+
+    >>> import varigrad as vg
+    >>> vg.reverse3d([[[1, 2], [3, 4]]], axis=[1, 2]).tolist()
+    [[[4.0, 3.0], [2.0, 1.0]]]
+    """
     return reverse(of_rank("reverse3d", 3, x), axis)
 
 
 def reverse4d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
-    """`vg.reverse` of a tensor of rank 4. Mirrors `tf.reverse4d`."""
+    """`vg.reverse` of a tensor of rank 4. Mirrors `tf.reverse4d`.
+
+    >>> import varigrad as vg
+    >>> vg.reverse4d([[[[1, 2], [3, 4]]]], axis=2).tolist()
+    [[[[3.0, 4.0], [1.0, 2.0]]]]
+    """
     return reverse(of_rank("reverse4d", 4, x), axis)
 
 

@@ -55,8 +55,9 @@ def clip_by_norm(gradients: Mapping[str, Any], clip_norm: float) -> dict[str, An
 
 
 def clip_by_global_norm(gradients: Mapping[str, Any], clip_norm: float) -> dict[str, Any]:
-    """Scales all gradients by one factor so that their common norm is at most `clip_norm` (Pascanu et al.,
-    arXiv:1211.5063); `global_norm` gives that norm.
+    """Scales all gradients by one factor so that their common norm is at most `clip_norm`.
+
+    `global_norm` gives that norm. Source: Pascanu et al., arXiv:1211.5063.
 
     If any gradient holds an infinity or NaN, all become NaN, as in TensorFlow: the trouble stays in sight.
 

@@ -11,7 +11,12 @@ __all__ = ["NamedTensor", "by_name", "list_names", "other_variables"]
 
 
 class NamedTensor(NamedTuple):
-    """A tensor and its name."""
+    """A tensor and its name.
+
+    >>> import varigrad as vg
+    >>> [weight.name for weight in vg.train.sgd(0.1).get_weights()]
+    ['iter']
+    """
 
     name: str
     tensor: Tensor

@@ -40,6 +40,16 @@ def register_rule(name: str, rule: Rule) -> None:
     `rule(gradient, slots, delta, work, *numbers)` works on flat NumPy arrays of one size: it changes the slots in
     place and leaves in `delta` what is to be subtracted from the variables; `work` is scratch. `numbers` are the
     optimizer's `step_values`, as arrays of rank 0. See `Optimizer`.
+
+    >>> import numpy as np
+    >>> import varigrad as vg
+    >>> def descent(gradient, slots, delta, work, rate):
+    ...     np.multiply(gradient, rate, delta)
+    >>> vg.train.register_rule("ApplyDescentExample", descent)
+    >>> w, gradient, numbers = vg.variable([1.0]), vg.tensor([4.0]), vg.tensor([0.5])
+    >>> vg.update_variables("ApplyDescentExample", (w,), (gradient, numbers))
+    >>> w.tolist()
+    [-1.0]
     """
     register_update(name, fused(rule))
 
@@ -313,8 +323,9 @@ class Optimizer:
     # Saving and restoring
 
     def get_weights(self) -> list[NamedTensor]:
-        """The optimizer's state: `"iter"`, the number of updates, then `"<variable>/<slot>"` for each slot of each
-        variable alive, in TensorFlow.js's names and order. The tensors are copies.
+        """The optimizer's state, as named copies in TensorFlow.js's names and order.
+
+        First `"iter"`, the number of updates; then `"<variable>/<slot>"` for each slot of each variable alive.
 
         Mirrors `getWeights` of `tf.train.Optimizer`.
         """

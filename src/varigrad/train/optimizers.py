@@ -233,8 +233,9 @@ class AdamaxOptimizer(Optimizer):
 
 
 class RMSPropOptimizer(Optimizer):
-    """RMSProp (Tieleman and Hinton, lecture 6.5, 2012) with momentum; centered (Graves, arXiv:1308.0850, eq. 38-41) on
-    demand:
+    """RMSProp (Tieleman and Hinton, lecture 6.5, 2012) with momentum, on demand centered.
+
+    Centered it is Graves's (arXiv:1308.0850, eq. 38-41):
 
     s = decay * s + (1 - decay) * g²; centered: c = decay * c + (1 - decay) * g, else c = 0;
     m = momentum * m + learning_rate * g / sqrt(s - c² + epsilon); w -= m.

@@ -34,6 +34,14 @@ class Schedule:
 
     Steps count from 0 as `optimizer.iterations` does. A subclass defines `__call__` and lists its arguments in
     `arguments`, under which it keeps them; that gives it `get_config` and lets optimizers save it.
+
+    >>> import varigrad as vg
+    >>> class Alternating(vg.train.Schedule):
+    ...     def __call__(self, step):
+    ...         return 0.1 if step % 2 else 0.2
+    >>> optimizer = vg.train.sgd(Alternating())
+    >>> optimizer.current_learning_rate
+    0.2
     """
 
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -112,7 +120,7 @@ class PiecewiseConstant(Schedule):
 
 
 class ExponentialDecay(Schedule):
-    """initial_learning_rate * decay_rate ^ (step / decay_steps), as Keras's `ExponentialDecay`.
+    """`initial_learning_rate * decay_rate ^ (step / decay_steps)`, as Keras's `ExponentialDecay`.
 
     Args:
         initial_learning_rate: The rate at step 0.
@@ -142,7 +150,7 @@ class ExponentialDecay(Schedule):
 
 
 class InverseTimeDecay(Schedule):
-    """initial_learning_rate / (1 + decay_rate * step / decay_steps), as Keras's `InverseTimeDecay`.
+    """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`, as Keras's `InverseTimeDecay`.
 
     Args:
         initial_learning_rate: The rate at step 0.
@@ -204,10 +212,11 @@ class PolynomialDecay(Schedule):
 
 
 class CosineDecay(Schedule):
-    """Half a cosine from `initial_learning_rate` down to alpha times it in `decay_steps`, then constant
-    (Loshchilov and Hutter, arXiv:1608.03983, without restarts), as Keras's `CosineDecay`:
+    """Half a cosine from `initial_learning_rate` down to alpha times it in `decay_steps`, then constant.
 
-    initial_learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)
+    Loshchilov and Hutter's (arXiv:1608.03983) without restarts, as Keras's `CosineDecay`:
+
+        initial_learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)
 
     With `warmup_target`, a linear rise from `initial_learning_rate` to it over `warmup_steps` comes first, and the
     decay starts from the target.
@@ -253,8 +262,9 @@ class CosineDecay(Schedule):
 
 
 class LinearWarmup(Schedule):
-    """A linear rise over `warmup_steps` to a rate or to the start of a schedule, which then takes over with its own
-    step 0 (Goyal et al., arXiv:1706.02677).
+    """A linear rise over `warmup_steps` to a rate, or to the start of a schedule that then takes over.
+
+    The schedule counts from its own step 0. Source: Goyal et al., arXiv:1706.02677.
 
     Args:
         learning_rate: A number or a schedule.
