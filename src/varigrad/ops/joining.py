@@ -54,22 +54,42 @@ def _concat_of_rank(rank: int, tensors: Sequence[TensorLike], axis: int) -> Tens
 
 
 def concat1d(tensors: Sequence[TensorLike]) -> Tensor:
-    """`vg.concat` of vectors. Mirrors `tf.concat1d`."""
+    """`vg.concat` of vectors. Mirrors `tf.concat1d`.
+
+    >>> import varigrad as vg
+    >>> vg.concat1d([[1, 2], [3]]).tolist()
+    [1.0, 2.0, 3.0]
+    """
     return _concat_of_rank(1, tensors, 0)
 
 
 def concat2d(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
-    """`vg.concat` of tensors of rank 2. Mirrors `tf.concat2d`."""
+    """`vg.concat` of tensors of rank 2. Mirrors `tf.concat2d`.
+
+    >>> import varigrad as vg
+    >>> vg.concat2d([[[1, 2]], [[3, 4]]], axis=1).tolist()
+    [[1.0, 2.0, 3.0, 4.0]]
+    """
     return _concat_of_rank(2, tensors, axis)
 
 
 def concat3d(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
-    """`vg.concat` of tensors of rank 3. Mirrors `tf.concat3d`."""
+    """`vg.concat` of tensors of rank 3. Mirrors `tf.concat3d`.
+
+    >>> import varigrad as vg
+    >>> vg.concat3d([[[[1, 2]]], [[[3, 4]]]], axis=1).tolist()
+    [[[1.0, 2.0], [3.0, 4.0]]]
+    """
     return _concat_of_rank(3, tensors, axis)
 
 
 def concat4d(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
-    """`vg.concat` of tensors of rank 4. Mirrors `tf.concat4d`."""
+    """`vg.concat` of tensors of rank 4. Mirrors `tf.concat4d`.
+
+    >>> import varigrad as vg
+    >>> vg.concat4d([[[[[1, 2]]]], [[[[3, 4]]]]], axis=3).tolist()
+    [[[[1.0, 2.0, 3.0, 4.0]]]]
+    """
     return _concat_of_rank(4, tensors, axis)
 
 

@@ -94,22 +94,42 @@ def _for_each_axis(
 
 
 def slice1d(x: TensorLike, begin: int, size: int | None = None) -> Tensor:
-    """`vg.slice` of a vector. Mirrors `tf.slice1d`."""
+    """`vg.slice` of a vector. Mirrors `tf.slice1d`.
+
+    >>> import varigrad as vg
+    >>> vg.slice1d([1, 2, 3, 4], 1, 2).tolist()
+    [2.0, 3.0]
+    """
     return slice(of_rank("slice1d", 1, x), begin, size)
 
 
 def slice2d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
-    """`vg.slice` of a tensor of rank 2. Mirrors `tf.slice2d`."""
+    """`vg.slice` of a tensor of rank 2. Mirrors `tf.slice2d`.
+
+    >>> import varigrad as vg
+    >>> vg.slice2d([[1, 2], [3, 4]], [0, 1], [2, 1]).tolist()
+    [[2.0], [4.0]]
+    """
     return slice(of_rank("slice2d", 2, x), begin, size)
 
 
 def slice3d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
-    """`vg.slice` of a tensor of rank 3. Mirrors `tf.slice3d`."""
+    """`vg.slice` of a tensor of rank 3. Mirrors `tf.slice3d`.
+
+    >>> import varigrad as vg
+    >>> vg.slice3d([[[1, 2], [3, 4]]], [0, 1, 0], [1, 1, 2]).tolist()
+    [[[3.0, 4.0]]]
+    """
     return slice(of_rank("slice3d", 3, x), begin, size)
 
 
 def slice4d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
-    """`vg.slice` of a tensor of rank 4. Mirrors `tf.slice4d`."""
+    """`vg.slice` of a tensor of rank 4. Mirrors `tf.slice4d`.
+
+    >>> import varigrad as vg
+    >>> vg.slice4d([[[[1, 2, 3]]]], [0, 0, 0, 1], [1, 1, 1, 2]).tolist()
+    [[[[2.0, 3.0]]]]
+    """
     return slice(of_rank("slice4d", 4, x), begin, size)
 
 
@@ -343,7 +363,13 @@ def boolean_mask(x: TensorLike, mask: TensorLike, axis: int = 0) -> Tensor:
 
 
 async def boolean_mask_async(x: TensorLike, mask: TensorLike, axis: int = 0) -> Tensor:
-    """`boolean_mask` as a coroutine, for code that mirrors TensorFlow.js."""
+    """`boolean_mask` as a coroutine, for code that mirrors TensorFlow.js.
+
+    >>> import asyncio
+    >>> import varigrad as vg
+    >>> asyncio.run(vg.boolean_mask_async([1, 2, 3], [True, False, True])).tolist()
+    [1.0, 3.0]
+    """
     return boolean_mask(x, mask, axis)
 
 
