@@ -50,8 +50,11 @@ def test_softmax_keeps_the_dtype(dtype):
     assert vg.log_softmax(vg.tensor([1, 2], dtype=dtype)).dtype == dtype
 
 
-def test_softmax_of_integers_is_float32():
-    assert vg.softmax(vg.tensor([0, 0], dtype="int32")).tolist() == [0.5, 0.5]
+def test_softmax_takes_floating_tensors_and_numbers_of_any_kind():
+    assert vg.softmax([0, 0]).tolist() == [0.5, 0.5]
+    assert vg.softmax(np.zeros(2, np.int64)).tolist() == [0.5, 0.5]
+    with pytest.raises(TypeError, match="softmax: logits must be floating, got int32; cast it"):
+        vg.softmax(vg.tensor([0, 0], dtype="int32"))
 
 
 # batch_norm

@@ -145,3 +145,8 @@ def test_depth_to_space_lays_channels_out_as_blocks():
 def test_depth_to_space_explains_what_does_not_fit(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_depth_to_space_takes_no_integer_tensor():
+    with pytest.raises(TypeError, match="depth_to_space: x must be floating, got int32; cast it"):
+        vg.depth_to_space(vg.zeros([1, 1, 1, 4], "int32"), 2)

@@ -57,7 +57,18 @@ def test_any_shape_keeps_its_shape_and_float32(x, name):
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", REFERENCES)
+FLOATING_ONLY = ["cos", "cosh", "sin", "tan", "tanh"]
+
+
+@pytest.mark.parametrize("name", FLOATING_ONLY)
+def test_what_tensorflow_js_keeps_from_integers_takes_no_integer_or_bool_tensor(name):
+    for x in (vg.tensor([1, 4], dtype="int32"), vg.tensor([True])):
+        with pytest.raises(TypeError, match=rf"{name}: x must be floating, got {x.dtype}; cast it"):
+            getattr(vg, name)(x)
+    assert getattr(vg, name)(np.array([1, 4])).dtype == "float32"
+
+
+@pytest.mark.parametrize("name", sorted(REFERENCES.keys() - set(FLOATING_ONLY)))
 def test_integers_and_bools_are_taken_as_float32(name):
     for x in (vg.tensor([-3, 0, 1, 7], dtype="int32"), vg.tensor([True, False])):
         found = getattr(vg, name)(x)

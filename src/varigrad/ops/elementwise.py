@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import NUMERIC, REAL, TensorLike, accept, binary, unary
+from varigrad.ops.arguments import NUMERIC, REAL, TensorLike, accept, binary, floating_unary, unary
 from varigrad.ops.arithmetic import add, maximum, minimum, mul, multiply_no_nan, scale
 from varigrad.tensor import Tensor
 
@@ -69,23 +69,23 @@ def square(x: TensorLike) -> Tensor:
 
 
 def sqrt(x: TensorLike) -> Tensor:
-    """The square root, NaN for negative numbers. Mirrors `tf.sqrt`.
+    """The square root, NaN for negative numbers. Mirrors `tf.sqrt`. An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.sqrt([4, 9]).tolist()
     [2.0, 3.0]
     """
-    return unary("Sqrt", "sqrt", x)
+    return floating_unary("Sqrt", "sqrt", x)
 
 
 def rsqrt(x: TensorLike) -> Tensor:
-    """The reciprocal 1 / √x of the square root. Mirrors `tf.rsqrt`.
+    """The reciprocal 1 / √x of the square root. Mirrors `tf.rsqrt`. An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.rsqrt([4, 0]).tolist()
     [0.5, inf]
     """
-    return unary("Rsqrt", "rsqrt", x)
+    return floating_unary("Rsqrt", "rsqrt", x)
 
 
 def reciprocal(x: TensorLike) -> Tensor:
@@ -109,7 +109,7 @@ def exp(x: TensorLike) -> Tensor:
 
 
 def expm1(x: TensorLike) -> Tensor:
-    """e^x - 1, which keeps its digits for `x` near 0. Mirrors `tf.expm1`.
+    """The power e^x minus 1, which keeps its digits for `x` near 0. Mirrors `tf.expm1`.
 
     >>> import varigrad as vg
     >>> f"{vg.expm1(1e-10).item():.3g}"
@@ -121,11 +121,13 @@ def expm1(x: TensorLike) -> Tensor:
 def log(x: TensorLike) -> Tensor:
     """The natural logarithm: -inf at 0, NaN for negative numbers. Mirrors `tf.log`.
 
+    An integer tensor is an error; cast it first.
+
     >>> import varigrad as vg
     >>> vg.log([1, 0]).tolist()
     [0.0, -inf]
     """
-    return unary("Log", "log", x)
+    return floating_unary("Log", "log", x)
 
 
 def log1p(x: TensorLike) -> Tensor:
@@ -183,23 +185,27 @@ def step(x: TensorLike, alpha: float = 0.0) -> Tensor:
 
 
 def ceil(x: TensorLike) -> Tensor:
-    """The least whole number not below `x`; integers stay. Its gradient is 0. Mirrors `tf.ceil`.
+    """The least whole number not below `x`. Its gradient is 0. Mirrors `tf.ceil`.
+
+    An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.ceil([0.6, -0.6]).tolist()
     [1.0, -0.0]
     """
-    return _whole("Ceil", "ceil", x)
+    return floating_unary("Ceil", "ceil", x, kinds="f")
 
 
 def floor(x: TensorLike) -> Tensor:
-    """The greatest whole number not above `x`; integers stay. Its gradient is 0. Mirrors `tf.floor`.
+    """The greatest whole number not above `x`. Its gradient is 0. Mirrors `tf.floor`.
+
+    An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.floor([0.6, -0.6]).tolist()
     [0.0, -1.0]
     """
-    return _whole("Floor", "floor", x)
+    return floating_unary("Floor", "floor", x, kinds="f")
 
 
 def round(x: TensorLike) -> Tensor:
@@ -211,16 +217,12 @@ def round(x: TensorLike) -> Tensor:
     >>> vg.round([0.5, 1.5, 2.6]).tolist()
     [0.0, 2.0, 3.0]
     """
-    return _whole("Round", "round", x)
-
-
-def _whole(kernel: str, op: str, x: TensorLike) -> Tensor:
-    x = accept(x, op, "x", REAL)
-    return run_kernel(kernel if x.storage.dtype.kind == "f" else "Identity", (x,))
+    x = accept(x, "round", "x", REAL)
+    return run_kernel("Round" if x.storage.dtype.kind == "f" else "Identity", (x,))
 
 
 def clip_by_value(x: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike) -> Tensor:
-    """x, but no less than `clip_value_min` and no more than `clip_value_max`.
+    """The values of `x`, but no less than `clip_value_min` and no more than `clip_value_max`.
 
     Mirrors `tf.clipByValue`. The gradient passes where `x` lies between the limits or on one.
 
@@ -295,7 +297,7 @@ def relu(x: TensorLike) -> Tensor:
 
 
 def relu6(x: TensorLike) -> Tensor:
-    """min(max(x, 0), 6). Mirrors `tf.relu6`.
+    """`min(max(x, 0), 6)`, elementwise. Mirrors `tf.relu6`.
 
     >>> import varigrad as vg
     >>> vg.relu6([-1, 2, 8]).tolist()
@@ -305,7 +307,7 @@ def relu6(x: TensorLike) -> Tensor:
 
 
 def leaky_relu(x: TensorLike, alpha: float = 0.2) -> Tensor:
-    """x where x > 0, and alpha x elsewhere. Mirrors `tf.leakyRelu`.
+    """`x` where it is positive, and `alpha * x` elsewhere. Mirrors `tf.leakyRelu`.
 
     >>> import varigrad as vg
     >>> vg.leaky_relu([-1, 2], 0.5).tolist()
@@ -315,7 +317,7 @@ def leaky_relu(x: TensorLike, alpha: float = 0.2) -> Tensor:
 
 
 def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
-    """x where x > 0, and alpha x elsewhere, with slopes `alpha` that are learned. Mirrors `tf.prelu`.
+    """`x` where it is positive, and `alpha * x` elsewhere, with slopes `alpha` that are learned. Mirrors `tf.prelu`.
 
     Args:
         x: Real, any shape.
@@ -334,14 +336,15 @@ def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
 def elu(x: TensorLike, alpha: float = 1.0) -> Tensor:
     """The exponential linear unit: x where x > 0, and alpha (e^x - 1) elsewhere.
 
-    Mirrors `tf.elu`, which has no `alpha`. Source: Clevert et al. 2015, "Fast and accurate deep network learning by
-    exponential linear units".
+    Mirrors `tf.elu`, which has no `alpha`. An integer tensor is an error; cast it first.
+
+    Source: Clevert et al. 2015, "Fast and accurate deep network learning by exponential linear units".
 
     >>> import varigrad as vg
     >>> vg.elu([-1000, 2]).tolist()
     [-1.0, 2.0]
     """
-    return unary("Elu", "elu", x, {"alpha": alpha} if alpha != 1 else {}, "f")
+    return floating_unary("Elu", "elu", x, {"alpha": alpha} if alpha != 1 else {}, "f")
 
 
 # The values at which activations of mean 0 and variance 1 keep these from layer to layer.
@@ -361,13 +364,13 @@ def selu(x: TensorLike) -> Tensor:
 
 
 def sigmoid(x: TensorLike) -> Tensor:
-    """The logistic function 1 / (1 + e^-x). Mirrors `tf.sigmoid`.
+    """The logistic function 1 / (1 + e^-x). Mirrors `tf.sigmoid`. An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.sigmoid([-1000, 0, 1000]).tolist()
     [0.0, 0.5, 1.0]
     """
-    return unary("Sigmoid", "sigmoid", x, kinds="f")
+    return floating_unary("Sigmoid", "sigmoid", x, kinds="f")
 
 
 def log_sigmoid(x: TensorLike) -> Tensor:
@@ -382,7 +385,7 @@ def log_sigmoid(x: TensorLike) -> Tensor:
 
 
 def softplus(x: TensorLike) -> Tensor:
-    """log(1 + e^x), a smooth relu, for `x` of any size. Mirrors `tf.softplus`.
+    """The logarithm log(1 + e^x), a smooth relu, for `x` of any size. Mirrors `tf.softplus`.
 
     >>> import varigrad as vg
     >>> vg.softplus([-1000, 1000]).tolist()

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, accept, cast_to, normalize_axis
+from varigrad.ops.arguments import TensorLike, accept, accept_floats, cast_to, normalize_axis
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -25,22 +25,25 @@ def softmax(logits: TensorLike, dim: int = -1) -> Tensor:
     """The softmax exp(logits) / sum(exp(logits)) along an axis; safe for logits of any size. Mirrors `tf.softmax`.
 
     Args:
-        logits: Real numbers, rank 1 or more; integers and bools are taken as float32.
+        logits: Real numbers, rank 1 or more; a tensor must be floating.
         dim: The axis along which the result sums to 1; any axis, where TensorFlow.js takes only the last.
+
+    Raises:
+        TypeError: The logits are a tensor of integers or bools; cast it first.
 
     >>> import varigrad as vg
     >>> vg.softmax([0, 1000]).tolist()
     [0.0, 1.0]
     """
     if not (isinstance(logits, Tensor) and logits.storage.dtype.kind == "f"):
-        logits = accept(logits, "softmax", "logits", "f")
+        logits = accept_floats(logits, "softmax", "logits")
     return run_kernel("Softmax", (logits,), {"dim": normalize_axis("softmax", dim, logits.rank, "dim")})
 
 
 def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     """The logarithm of the softmax along an axis, which keeps its digits where the softmax would be 0.
 
-    Mirrors `tf.logSoftmax`; arguments as for `vg.softmax`.
+    Mirrors `tf.logSoftmax`; arguments as for `vg.softmax`, but integers are taken as float32.
 
     >>> import varigrad as vg
     >>> vg.log_softmax([0, 1000]).tolist()
@@ -58,7 +61,7 @@ def batch_norm(
     scale: TensorLike | None = None,
     variance_epsilon: float = 0.001,
 ) -> Tensor:
-    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset. Mirrors `tf.batchNorm`.
+    """`(x - mean) / sqrt(variance + variance_epsilon) * scale + offset`. Mirrors `tf.batchNorm`.
 
     Batch normalization as in https://arxiv.org/abs/1502.03167, with the statistics given.
 
@@ -88,7 +91,12 @@ def batch_norm2d(
     scale: TensorLike | None = None,
     variance_epsilon: float = 0.001,
 ) -> Tensor:
-    """`vg.batch_norm` of a tensor checked to have rank 2. Mirrors `tf.batchNorm2d`."""
+    """`vg.batch_norm` of a tensor checked to have rank 2. Mirrors `tf.batchNorm2d`.
+
+    >>> import varigrad as vg
+    >>> vg.batch_norm2d([[2, 4], [6, 8]], [4, 6], [4, 4], variance_epsilon=0).tolist()
+    [[-1.0, -1.0], [1.0, 1.0]]
+    """
     return _batch_norm("batch_norm2d", 2, x, mean, variance, offset, scale, variance_epsilon)
 
 
@@ -100,7 +108,12 @@ def batch_norm3d(
     scale: TensorLike | None = None,
     variance_epsilon: float = 0.001,
 ) -> Tensor:
-    """`vg.batch_norm` of a tensor checked to have rank 3. Mirrors `tf.batchNorm3d`."""
+    """`vg.batch_norm` of a tensor checked to have rank 3. Mirrors `tf.batchNorm3d`.
+
+    >>> import varigrad as vg
+    >>> vg.batch_norm3d([[[2, 4], [6, 8]]], [4, 6], [4, 4], variance_epsilon=0).tolist()
+    [[[-1.0, -1.0], [1.0, 1.0]]]
+    """
     return _batch_norm("batch_norm3d", 3, x, mean, variance, offset, scale, variance_epsilon)
 
 
@@ -112,7 +125,12 @@ def batch_norm4d(
     scale: TensorLike | None = None,
     variance_epsilon: float = 0.001,
 ) -> Tensor:
-    """`vg.batch_norm` of a tensor checked to have rank 4. Mirrors `tf.batchNorm4d`."""
+    """`vg.batch_norm` of a tensor checked to have rank 4. Mirrors `tf.batchNorm4d`.
+
+    >>> import varigrad as vg
+    >>> vg.batch_norm4d([[[[2, 4], [6, 8]]]], [4, 6], [4, 4], variance_epsilon=0).tolist()
+    [[[[-1.0, -1.0], [1.0, 1.0]]]]
+    """
     return _batch_norm("batch_norm4d", 4, x, mean, variance, offset, scale, variance_epsilon)
 
 
@@ -165,7 +183,7 @@ def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 def local_response_normalization(
     x: TensorLike, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5
 ) -> Tensor:
-    """x / (bias + alpha * s) ** beta, where s sums the squares of the channels around each.
+    """`x / (bias + alpha * s) ** beta`, where s sums the squares of the channels around each.
 
     Local response normalization as in AlexNet (https://papers.nips.cc/paper/4824). Mirrors
     `tf.localResponseNormalization`.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel
-from varigrad.ops.arguments import TensorLike, convert, normalize_shape, of_rank
+from varigrad.ops.arguments import TensorLike, accept_floats, convert, normalize_shape, of_rank
 from varigrad.ops.shaping import clone, reshape, transpose
 from varigrad.tensor import Tensor, format_shape
 
@@ -59,22 +59,42 @@ def pad(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
 
 
 def pad1d(x: TensorLike, paddings: Sequence[int], constant_value: float = 0) -> Tensor:
-    """`vg.pad` of a vector, by `[before, after]`. Mirrors `tf.pad1d`."""
+    """`vg.pad` of a vector, by `[before, after]`. Mirrors `tf.pad1d`.
+
+    >>> import varigrad as vg
+    >>> vg.pad1d([1, 2], [1, 2]).tolist()
+    [0.0, 1.0, 2.0, 0.0, 0.0]
+    """
     return pad(of_rank("pad1d", 1, x), [paddings], constant_value)
 
 
 def pad2d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
-    """`vg.pad` of a tensor of rank 2. Mirrors `tf.pad2d`."""
+    """`vg.pad` of a tensor of rank 2. Mirrors `tf.pad2d`.
+
+    >>> import varigrad as vg
+    >>> vg.pad2d([[1, 2]], [[0, 1], [1, 0]]).tolist()
+    [[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]
+    """
     return pad(of_rank("pad2d", 2, x), paddings, constant_value)
 
 
 def pad3d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
-    """`vg.pad` of a tensor of rank 3. Mirrors `tf.pad3d`."""
+    """`vg.pad` of a tensor of rank 3. Mirrors `tf.pad3d`.
+
+    >>> import varigrad as vg
+    >>> vg.pad3d([[[1], [2]]], [[0, 0], [1, 0], [0, 1]]).tolist()
+    [[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]]
+    """
     return pad(of_rank("pad3d", 3, x), paddings, constant_value)
 
 
 def pad4d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
-    """`vg.pad` of a tensor of rank 4. Mirrors `tf.pad4d`."""
+    """`vg.pad` of a tensor of rank 4. Mirrors `tf.pad4d`.
+
+    >>> import varigrad as vg
+    >>> vg.pad4d([[[[1, 2]]]], [[0, 0], [0, 0], [1, 0], [0, 1]], constant_value=9).tolist()
+    [[[[9.0, 9.0, 9.0], [1.0, 2.0, 9.0]]]]
+    """
     return pad(of_rank("pad4d", 4, x), paddings, constant_value)
 
 
@@ -210,7 +230,7 @@ def depth_to_space(x: TensorLike, block_size: int, data_format: str = "NHWC") ->
     """Channels laid out as blocks of height and width. Mirrors `tf.depthToSpace`.
 
     Args:
-        x: Shape `[batch, height, width, channels]`, or `[batch, channels, height, width]`.
+        x: Floating, `[batch, height, width, channels]` or `[batch, channels, height, width]`.
         block_size: The side of a block, 2 or more; its square divides the channels.
         data_format: `"NHWC"` or `"NCHW"`.
 
@@ -221,7 +241,7 @@ def depth_to_space(x: TensorLike, block_size: int, data_format: str = "NHWC") ->
     >>> vg.depth_to_space([[[[1, 2, 3, 4]]]], 2).reshape([2, 2]).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    x = of_rank("depth_to_space", 4, x)
+    x = of_rank("depth_to_space", 4, accept_floats(x, "depth_to_space", "x"))
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"depth_to_space: data_format must be 'NHWC' or 'NCHW', got {data_format!r}")
     if block_size < 2:

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, unary
+from varigrad.ops.arguments import TensorLike, floating_unary, unary
 from varigrad.tensor import Tensor
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh"]
 
 
 def sin(x: TensorLike) -> Tensor:
-    """The sine of `x` in radians. Mirrors `tf.sin`.
+    """The sine of `x` in radians. Mirrors `tf.sin`. An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.sin(0).item()
     0.0
     """
-    return unary("Sin", "sin", x)
+    return floating_unary("Sin", "sin", x)
 
 
 def cos(x: TensorLike) -> Tensor:
-    """The cosine of `x` in radians. Mirrors `tf.cos`.
+    """The cosine of `x` in radians. Mirrors `tf.cos`. An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.cos(0).item()
     1.0
     """
-    return unary("Cos", "cos", x)
+    return floating_unary("Cos", "cos", x)
 
 
 def tan(x: TensorLike) -> Tensor:
-    """The tangent of `x` in radians. Mirrors `tf.tan`.
+    """The tangent of `x` in radians. Mirrors `tf.tan`. An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.tan(0).item()
     0.0
     """
-    return unary("Tan", "tan", x)
+    return floating_unary("Tan", "tan", x)
 
 
 def asin(x: TensorLike) -> Tensor:
@@ -80,23 +80,23 @@ def sinh(x: TensorLike) -> Tensor:
 
 
 def cosh(x: TensorLike) -> Tensor:
-    """The hyperbolic cosine. Mirrors `tf.cosh`.
+    """The hyperbolic cosine. Mirrors `tf.cosh`. An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.cosh(0).item()
     1.0
     """
-    return unary("Cosh", "cosh", x)
+    return floating_unary("Cosh", "cosh", x)
 
 
 def tanh(x: TensorLike) -> Tensor:
-    """The hyperbolic tangent. Mirrors `tf.tanh`.
+    """The hyperbolic tangent. Mirrors `tf.tanh`. An integer tensor is an error; cast it first.
 
     >>> import varigrad as vg
     >>> vg.tanh([0, 1000]).tolist()
     [0.0, 1.0]
     """
-    return unary("Tanh", "tanh", x)
+    return floating_unary("Tanh", "tanh", x)
 
 
 def asinh(x: TensorLike) -> Tensor:
