@@ -13,7 +13,7 @@ def main() -> None:
         from varigrad.cli import app
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in ("typer", "rich"):
+        if package not in ("typer", "rich", "threadpoolctl"):
             raise
         print(f"varigrad: the command line needs {package}: pip install 'varigrad[cli]'", file=sys.stderr)
         sys.exit(2)

@@ -104,7 +104,7 @@ def test_ctrl_c_pressed_twice_quits_and_leaves_nothing(big_table: Path, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["big.csv"]
 
 
-@pytest.mark.parametrize("absent", ["typer", "rich"])
+@pytest.mark.parametrize("absent", ["typer", "rich", "threadpoolctl"])
 def test_without_its_extra_the_command_line_says_what_to_install(absent: str) -> None:
     program = f"import sys; sys.modules[{absent!r}] = None; from varigrad.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

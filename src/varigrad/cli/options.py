@@ -133,6 +133,12 @@ BatchSize = Annotated[int, _training("Rows a step.", min=1)]
 Patience = Annotated[
     int, _training("Stop after so many epochs without improvement, and keep the best; 0 keeps the last.", min=0)
 ]
+Threads = Annotated[
+    int,
+    _training(
+        "Threads for matrix products. More pay for large models only, and give other roundings.", min=1, max=1024
+    ),
+]
 Seed = Annotated[int, _training("The same seed gives the same result.", min=0)]
 
 Model = Annotated[Path, typer.Argument(help="A folder that varigrad train wrote.", metavar="MODEL")]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 from rich.console import Console
+from threadpoolctl import threadpool_limits
 
 import varigrad as vg
 from varigrad import vis
@@ -62,6 +63,7 @@ def train(
     epochs: options.Epochs = None,
     batch_size: options.BatchSize = 32,
     patience: options.Patience = 15,
+    threads: options.Threads = 1,
     seed: options.Seed = 0,
 ) -> None:
     """Train a model on SOURCE and write it to a folder.
@@ -129,11 +131,16 @@ def train(
         "patience": patience,
         "validation": validation,
         "test": test,
+        "threads": threads,
         "seed": seed,
     }
     folder = out or Path("runs", Path(source).stem)
     try:
-        with Interruption(lambda: console.print(_INTERRUPTED)) as interruption, staged_folder(folder) as stage:
+        with (
+            Interruption(lambda: console.print(_INTERRUPTED)) as interruption,
+            staged_folder(folder) as stage,
+            threadpool_limits(threads),
+        ):
             _introduce(console, source, data, model)
             started = perf_counter()
             with watching(console, most_epochs, math.ceil(len(data.train.x) / batch_size), goal.metric_name) as watcher:
