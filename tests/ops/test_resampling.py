@@ -163,6 +163,12 @@ def test_each_image_of_a_batch_is_rotated_and_filled_by_channel():
         np.testing.assert_array_equal(image, vg.image.rotate_with_offset(alone[None], 0.8, [1, 2, 3]).numpy()[0])
 
 
+# tf.image.rotateWithOffset(tf.range(0, 6).reshape([1, 6, 1, 1]), Math.PI / 2, -1)
+def test_a_place_a_hair_before_the_middle_between_two_pixels_is_nearer_to_the_first():
+    turned = vg.image.rotate_with_offset(np.arange(6.0).reshape(1, 6, 1, 1), np.pi / 2, -1)
+    assert turned.numpy().ravel().tolist() == [-1, -1, -1, 3, 3, -1]
+
+
 def test_an_angle_may_be_a_tensor_and_a_whole_turn_changes_nothing():
     images = random((1, 5, 4, 1)).astype("float32")
     for angle in (2 * np.pi, vg.scalar(0.0), np.float32(0)):

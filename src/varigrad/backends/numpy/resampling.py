@@ -66,7 +66,13 @@ def _linear(new: int, old: int, align_corners: bool, half_pixel_centers: bool) -
 
 def _nearest(new: int, old: int, align_corners: bool, half_pixel_centers: bool) -> Array:
     position = _positions(new, old, align_corners, half_pixel_centers, 0.0)
-    return np.clip(np.floor(position + 0.5 if align_corners else position), 0, old - 1).astype(np.int64)
+    return np.clip(_rounded(position) if align_corners else np.floor(position), 0, old - 1).astype(np.int64)
+
+
+def _rounded(position: Array) -> Array:
+    """The nearest whole numbers, and of two the larger; adding 0.5 would round 0.49999999999999994 up."""
+    lower = np.floor(position)
+    return lower + (position - lower >= 0.5)
 
 
 def _repeated(blocks: int, places: Array, weights: Array, old: int, dtype: np.dtype[Any]) -> Any:
@@ -135,11 +141,10 @@ def _between(position: Array, length: int, bilinear: bool, index: type[np.intege
     """The pixels of an axis that a position lies between, and their shares; or the nearest one."""
     # Nothing is nearer to the axis for being farther out, but its index might not fit.
     position = np.clip(position, _OUTSIDE, length + 1)
-    lower = np.floor(position if bilinear else position + 0.5)
-    place = lower.astype(index)
     if not bilinear:
-        return [(place, np.ones_like(lower))]
-    share = position - lower
+        return [(_rounded(position).astype(index), np.ones(position.shape))]
+    lower = np.floor(position)
+    place, share = lower.astype(index), position - lower
     return [(place, 1 - share), (place + index(1), share)]
 
 
