@@ -16,7 +16,9 @@ from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
 from varigrad.dtypes import sum_out_type as sum_out_type
 from varigrad.dtypes import upcast_type as upcast_type
+from varigrad.debugging import *
 from varigrad.engine import *
+from varigrad.environment import *
 from varigrad.errors import *
 from varigrad.layers import constraints as constraints
 from varigrad.layers import initializers as initializers
@@ -73,6 +75,7 @@ from varigrad.tape import register_gradient as register_gradient
 from varigrad.tensor import Tensor as Tensor
 from varigrad.tensor import TensorBuffer as TensorBuffer
 from varigrad.tensor import Variable as Variable
+from varigrad.timing import *
 from varigrad.train import AdadeltaOptimizer as AdadeltaOptimizer
 from varigrad.train import AdagradOptimizer as AdagradOptimizer
 from varigrad.train import AdamaxOptimizer as AdamaxOptimizer
