@@ -12,28 +12,31 @@ from reference.names import Entry, Namespace
 
 # A sentence starts with a capital, a digit or a name in backquotes, and ends in a full stop on its line.
 _SENTENCE = re.compile(r"""["'(]?[A-Z0-9`\W].*[.:]$""")
-_REFERENCE = re.compile(r"`(vg(?:\.\w+)+)")
+_REFERENCE = re.compile(r"`(\w+(?:\.\w+)+)")
 # A class that users never make themselves is shown by the example of the function that makes it.
-_MADE_BY = re.compile(r"(?:Made by|What) `(vg\.[\w.]+)`")
+_MADE_BY = re.compile(r"(?:Made by|What) `([\w.]+)`")
 
 
 def gaps(namespaces: list[Namespace]) -> list[str]:
     """What is missing, a line each: where, which name, what."""
-    entries = [entry for namespace in namespaces for entry in namespace.entries]
     root = namespaces[0]
-    shown = {f"{entry.namespace}.{name}" for entry in entries if ">>>" in entry.doc for name in entry.names}
+    shown = {path for namespace in namespaces for path, entry in namespace.paths() if ">>>" in entry.doc}
     return [
-        f"{place(value)}: {path} {problem}"
-        for entry in entries
+        f"{_place(value, root)}: {path} {problem}"
+        for namespace in namespaces
+        for entry in namespace.entries
         for path, value, problem in _problems(entry, root, shown)
     ]
 
 
-def place(value: Any) -> str:
-    """`file:line` of a definition, as far as it is known."""
+def _place(value: Any, root: Namespace) -> str:
+    """`file:line` of a definition, from the package's folder."""
     try:
-        return f"{Path(str(inspect.getsourcefile(value))).name}:{inspect.getsourcelines(value)[1]}"
-    except (TypeError, OSError):
+        file = Path(str(inspect.getsourcefile(value)))
+        return (
+            f"{file.relative_to(Path(str(root.module.__file__)).parent).as_posix()}:{inspect.getsourcelines(value)[1]}"
+        )
+    except (TypeError, OSError, ValueError):
         return "?"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -87,6 +88,12 @@ class Namespace:
     module: ModuleType
     entries: list[Entry] = field(default_factory=list[Entry])
     elsewhere: dict[str, Entry] = field(default_factory=dict[str, Entry])
+
+    def paths(self) -> Iterator[tuple[str, Entry]]:
+        """Every name in it as users write it, with what it names."""
+        for entry in self.entries:
+            yield from ((f"{self.name}.{name}", entry) for name in entry.names)
+        yield from ((f"{self.name}.{name}", entry) for name, entry in self.elsewhere.items())
 
 
 def walk(package: ModuleType, name: str) -> list[Namespace]:
@@ -178,8 +185,9 @@ def _members(cls: type, public: set[int], package: str) -> list[Member]:
     """The methods and properties that a class has by itself, or from bases that are not public."""
     kinds = (FunctionType, classmethod, staticmethod, property, functools.cached_property)
     members: dict[str, Member] = {}
+    elsewhere = {above for base in cls.__mro__[1:] if id(base) in public for above in base.__mro__}
     for base in cls.__mro__:
-        if base is not cls and (id(base) in public or not _within(base.__module__, package)):
+        if base in elsewhere or not _within(base.__module__, package):
             continue
         for name, value in vars(base).items():
             if name in members or not isinstance(value, kinds):
@@ -187,7 +195,7 @@ def _members(cls: type, public: set[int], package: str) -> list[Member]:
             op = value if isinstance(value, FunctionType) and "." not in value.__qualname__ else None
             doc = next(filter(None, (_doc_in(above, name, package) for above in cls.__mro__)), "")
             inherited = not _doc_in(base, name, package) and doc
-            if not name.startswith("_") and not inherited or (op and name.startswith("__")):
+            if (not name.startswith("_") and not inherited) or (op and name.startswith("__")):
                 members[name] = Member(name, value, doc, op)
     return sorted(members.values(), key=lambda member: member.name)
 
@@ -210,8 +218,6 @@ def own_doc(value: Any) -> str:
 
 def mirrored_names(doc: str, owner: str = "") -> list[str]:
     """The TensorFlow.js names in "Mirrors `tf.add`." and the like; `owner` is what a method's class mirrors."""
-    import re
-
     names: list[str] = []
     for clause in re.findall(r"Mirrors\s((?:[^`.,;:(]|`[^`]*`|,(?=\s`tf\.))*)", doc):
         clause = re.sub(r"`(\w+)`\s+of\s+`(tf\.[\w.]+)`", r"`\2.\1`", clause)

@@ -14,9 +14,11 @@ from markdown_it import MarkdownIt
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonConsoleLexer, PythonLexer
+
 from reference.docstrings import Example, Section, Text, first_sentence, parts
 from reference.names import Entry, Member, Namespace, mirrored_names
 
+_OWN_PAGES = {"index.html": "Start", "names.html": "Names from A to Z", "tensorflowjs.html": "TensorFlow.js names"}
 _API = "https://js.tensorflow.org/api/4.22.0/#"
 _OPERATORS = {
     "__getitem__": "x[...]", "__neg__": "-x", "__pos__": "+x", "__abs__": "abs(x)", "__invert__": "~x",
@@ -37,6 +39,7 @@ class Reference:
         self.source_root = Path(str(self.root.module.__file__)).parent
         self.sources: set[str] = set()
         self.links = dict(_links(namespaces))
+        self.mirrored = {theirs for theirs, _ in mirror_table(namespaces)}
         self.of_value = {id(entry.value): entry for entry in self._entries() if entry.is_callable}
         self.classes = {name: e for e in self._entries() if e.is_class for name in e.names if name[0].isupper()}
         self._page: Namespace = self.root
@@ -51,8 +54,8 @@ class Reference:
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """File names and contents."""
-        yield "index.html", self._frame("VariGrad", self._markdown.render(self.introduction) + self._contents())
-        yield "names.html", self._frame("Names", self._names())
+        yield "index.html", self._frame("Start", self._markdown.render(self.introduction) + self._contents())
+        yield "names.html", self._frame("Names from A to Z", self._names())
         yield "tensorflowjs.html", self._frame("TensorFlow.js names", self._tensorflowjs())
         for namespace in self.namespaces:
             yield f"{namespace.name}.html", self._frame(namespace.name, self._namespace(namespace))
@@ -68,25 +71,22 @@ class Reference:
 
     def _namespace(self, namespace: Namespace) -> str:
         self._page = namespace
-        groups: dict[str, list[Entry]] = {}
+        families: dict[str, list[Entry]] = {}
         for entry in namespace.entries:
-            groups.setdefault(entry.module if entry.is_callable else "", []).append(entry)
-        if len(groups) > 1:
-            names = sorted(groups, key=lambda module: _title(module).lower())
-        else:
-            names = list(groups)
-        doc = inspect.cleandoc(namespace.module.__doc__ or "")
-        body = [f"<h1><code>{namespace.name}</code></h1>", self._doc(doc)]
-        if len(names) > 1:
+            families.setdefault(entry.module if entry.is_callable else "", []).append(entry)
+        several = len(families.keys() - {""}) > 1
+        names = sorted(families, key=lambda module: (not module, _title(module).lower()))
+        body = [f"<h1><code>{namespace.name}</code></h1>", self._doc(module_doc(namespace.module))]
+        if several:
             links = " · ".join(f'<a href="#family-{_slug(name)}">{_title(name)}</a>' for name in names)
             body.append(f'<p class="families">{links}</p>')
         for name in names:
-            if len(names) > 1:
-                module = inspect.getmodule(groups[name][0].value) if name else None
-                about = self._doc(inspect.cleandoc(module.__doc__ or "")) if module else ""
+            if several or not name:
+                module = inspect.getmodule(families[name][0].value) if name else None
+                about = self._doc(module_doc(module)) if module and module is not namespace.module else ""
                 body.append(f'<h2 id="family-{_slug(name)}">{_title(name)}</h2>{about}')
-            body.append(self._summary(groups[name]))
-            body += [self._entry(entry) for entry in groups[name]]
+            body.append(self._summary(families[name]))
+            body += [self._entry(entry) for entry in families[name]]
         if namespace.elsewhere:
             rows = [(self._link(e, f"{namespace.name}.{n}"), self._sentence(e)) for n, e in namespace.elsewhere.items()]
             body.append("<h2>Also here</h2><p>Described in a namespace of their own.</p>" + _table(sorted(rows)))
@@ -119,7 +119,8 @@ class Reference:
     def _operations(self, entry: Entry) -> str:
         """The table of methods and operators that are functions described elsewhere."""
         rows: list[tuple[str, str]] = []
-        for member in sorted(entry.members, key=lambda member: (member.name not in _OPERATORS, member.name)):
+        order = {name: number for number, name in enumerate(_OPERATORS)}
+        for member in sorted(entry.members, key=lambda member: (order.get(member.name, len(order)), member.name)):
             if member.op is not None and (member.name in _OPERATORS or not member.name.startswith("__")):
                 op = self.of_value.get(id(member.op))
                 doc = inspect.cleandoc(member.op.__doc__ or "")
@@ -127,7 +128,7 @@ class Reference:
                 target = self._link(op) if op else self._inline(first_sentence(doc))
                 rows.append((f'<code id="{entry.path}.{member.name}">{html.escape(called)}</code>', target))
         heading = f'<h4 id="{entry.path}-operations">Operators, and methods that are functions of their own</h4>'
-        return heading + _table(rows) if rows else ""
+        return f'<div class="operations">{heading}{_table(rows)}</div>' if rows else ""
 
     def _bases(self, entry: Entry) -> str:
         bases = [base for base in getattr(entry.value, "__bases__", ()) if id(base) in self.of_value]
@@ -156,7 +157,8 @@ class Reference:
             case Text(markdown):
                 return self._markdown.render(markdown)
             case Example(code):
-                return highlight(code, PythonConsoleLexer(), self._code)
+                shown = re.sub(r" *# doctest: .*", "", code)
+                return highlight(shown, PythonConsoleLexer(), self._code)
             case Section(title, items):
                 title = {"Args": "Arguments"}.get(title, title)
                 rows = "".join(
@@ -175,7 +177,7 @@ class Reference:
         """Code in a text: a link if it names something public, or something of TensorFlow.js."""
         text: str = tokens[at].content
         code = f"<code>{html.escape(text)}</code>"
-        if re.fullmatch(r"tf(\.\w+)+", text):
+        if text in self.mirrored:
             return f'<a class="tf" href="{_API}{_anchor(text)}">{code}</a>'
         name = re.match(r"\w+(\.\w+)*", text)
         if not name:
@@ -217,7 +219,7 @@ class Reference:
         rows = [
             (
                 f'<a href="{space.name}.html"><code>{space.name}</code></a>',
-                self._inline(first_sentence(inspect.cleandoc(space.module.__doc__ or ""))),
+                self._inline(_subject(space)),
             )
             for space in self.namespaces
         ]
@@ -233,7 +235,7 @@ class Reference:
             names = sorted(letters[letter], key=lambda pair: (pair[0].lower(), pair[1].namespace))
             rows = [(self._link(e, f"{e.namespace}.{n}"), self._sentence(e)) for n, e in names]
             body.append(f'<h2 id="{letter}">{letter}</h2>{_table(rows)}')
-        return "<h1>Names</h1>" + "".join(body)
+        return "<h1>Names from A to Z</h1>" + "".join(body)
 
     def _tensorflowjs(self) -> str:
         rows = sorted(mirror_table(self.namespaces), key=lambda row: (row[0].lower(), row[1]))
@@ -256,12 +258,10 @@ class Reference:
 
     def _frame(self, title: str, body: str, depth: int = 0) -> str:
         up = "../" * depth
-        pages = [("index.html", "Start"), ("names.html", "Names A–Z"), ("tensorflowjs.html", "TensorFlow.js names")]
-        pages += [(f"{space.name}.html", f"<code>{space.name}</code>") for space in self.namespaces]
-        items = "".join(
-            f'<li><a href="{up}{page}"{" aria-current=page" if _is(page, title) else ""}>{text}</a></li>'
-            for page, text in pages
-        )
+        current = next((page for page, text in _OWN_PAGES.items() if text == title), "")
+        pages = [*_OWN_PAGES.items(), *((f"{space.name}.html", _menu_text(space.name)) for space in self.namespaces)]
+        here = dict.fromkeys((current, f"{title}.html"), " aria-current=page")
+        items = "".join(f'<li><a href="{up}{page}"{here.get(page, "")}>{text}</a></li>' for page, text in pages)
         return (
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -382,17 +382,27 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
     return "<table>" + "".join(f"<tr><td>{left}</td><td>{right}</td></tr>" for left, right in rows) + "</table>"
 
 
+def module_doc(module: ModuleType) -> str:
+    """A module's docstring, without its indentation."""
+    return inspect.cleandoc(module.__doc__ or "")
+
+
+def _subject(namespace: Namespace) -> str:
+    """What a namespace is about, without its own name."""
+    sentence = first_sentence(module_doc(namespace.module))
+    subject = re.sub(r": the namespace `[\w.]+`|^`[\w.]+`: ", "", sentence)
+    return subject[:1].upper() + subject[1:]
+
+
+def _menu_text(name: str) -> str:
+    """A namespace in the list at the side; those inside others by their last name."""
+    *outer, last = name.split(".")
+    return f"<code>{name}</code>" if len(outer) < 2 else f'<code class="inner">.{last}</code>'
+
+
 def _title(module: str) -> str:
-    return (module.split(".")[-1].replace("_", " ") or "values").capitalize()
+    return module.split(".")[-1].replace("_", " ").capitalize() or "Constants and types"
 
 
 def _slug(module: str) -> str:
     return module.replace(".", "-")
-
-
-def _is(page: str, title: str) -> bool:
-    return page == f"{title}.html" or (page, title) in {
-        ("index.html", "VariGrad"),
-        ("names.html", "Names"),
-        ("tensorflowjs.html", "TensorFlow.js names"),
-    }
