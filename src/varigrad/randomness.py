@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 import threading
-from decimal import Decimal
 
 import numpy as np
 
 __all__ = ["LOCK", "generator", "number_text", "restart"]
 
 LOCK = threading.Lock()
-_generator = np.random.Generator(np.random.SFC64())
+_generator: np.random.Generator | None = None  # made when first drawn from: numpy.random takes a while to load
 
 
 def generator() -> np.random.Generator:
-    """The shared generator; draw from it while holding `LOCK`."""
+    """The shared generator; ask for it and draw from it while holding `LOCK`."""
+    global _generator
+    if _generator is None:
+        _generator = np.random.Generator(np.random.SFC64())
     return _generator
 
 
@@ -36,6 +38,6 @@ def number_text(number: float) -> str:
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     number = float(number)
     if number == 0 or 1e-6 <= abs(number) < 1e21:
-        return format(Decimal(repr(abs(number) if number == 0 else number)), "f").removesuffix(".0")
+        return np.format_float_positional(abs(number) if number == 0 else number, trim="-")
     digits, _, exponent = repr(number).partition("e")
     return f"{digits}e{int(exponent):+d}"

@@ -8,7 +8,6 @@ over by a JSON file that says so; only then are they given the usual names.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -82,7 +81,9 @@ def _place_copy(source: Path, target: Path) -> None:
         try:
             os.link(source, staged)
         except OSError:  # a file system without links
-            shutil.copyfile(source, staged)
+            from shutil import copyfile  # it loads the compression libraries, and is hardly ever needed
+
+            copyfile(source, staged)
         os.replace(staged, target)
     finally:
         staged.unlink(missing_ok=True)
