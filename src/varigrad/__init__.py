@@ -70,8 +70,11 @@ from varigrad.ops.slicing import *
 from varigrad.ops.sparse import sparse_to_dense as sparse_to_dense
 from varigrad.ops.spectral import *
 from varigrad.ops.trigonometry import *
+from varigrad.registry import *
 from varigrad.scopes import *
+from varigrad.tape import get_gradient as get_gradient
 from varigrad.tape import register_gradient as register_gradient
+from varigrad.tape import unregister_gradient as unregister_gradient
 from varigrad.tensor import Tensor as Tensor
 from varigrad.tensor import TensorBuffer as TensorBuffer
 from varigrad.tensor import Variable as Variable

@@ -30,7 +30,6 @@ __all__ = [
     "register_update",
     "run_kernel",
     "run_kernel_multi",
-    "set_backend",
     "update_variables",
 ]
 
@@ -38,11 +37,11 @@ Kernel = Callable[..., Any]
 Attrs = Mapping[str, Any]
 
 NO_ATTRS: Attrs = {}
-_REFERENCE = "numpy"
-_backends: dict[str, dict[str, Kernel]] = {_REFERENCE: {}}
+REFERENCE = "numpy"  # the backend that has every kernel
+KERNELS: dict[str, dict[str, Kernel]] = {REFERENCE: {}}  # by backend
 _updates: dict[str, Kernel] = {}
-_active: dict[str, Kernel] = _backends[_REFERENCE]
-_active_name = _REFERENCE
+_active: dict[str, Kernel] = KERNELS[REFERENCE]
+_active_name = REFERENCE
 _timing = 0
 
 # Infinities and NaN are values here, as in TensorFlow.js; NumPy's warnings about them stay with NumPy's own users.
@@ -60,9 +59,8 @@ def register_kernel(name: str, backend: str, function: Kernel) -> None:
     >>> vg.run_kernel("TimesTwoExample", (vg.tensor([1, 2]),)).tolist()
     [2.0, 4.0]
     """
-    _backends.setdefault(backend, {})[name] = function
-    if backend != _active_name:
-        _refresh()
+    KERNELS.setdefault(backend, {})[name] = function
+    use_kernels()
 
 
 def register_update(name: str, function: Kernel) -> None:
@@ -83,31 +81,14 @@ def register_update(name: str, function: Kernel) -> None:
     _updates[name] = function
 
 
-def kernel_names(backend: str = _REFERENCE) -> list[str]:
+def kernel_names(backend: str = REFERENCE) -> list[str]:
     """The names of the kernels registered for a backend, sorted.
 
     >>> import varigrad as vg
     >>> "MatMul" in vg.kernel_names(), "BatchMatMul" in vg.kernel_names()
     (False, True)
     """
-    return sorted(_backends.get(backend, {}))
-
-
-def set_backend(name: str) -> bool:
-    """Chooses the backend that runs kernels from now on, in every thread.
-
-    Kernels that it lacks run on the `numpy` backend, the reference. Returns True, as TensorFlow.js does.
-
-    >>> import varigrad as vg
-    >>> vg.set_backend("numpy")
-    True
-    """
-    global _active_name
-    if name not in _backends:
-        raise ValueError(f"set_backend: no backend named {name!r}; there is {', '.join(sorted(_backends))}")
-    _active_name = name
-    _refresh()
-    return True
+    return sorted(KERNELS.get(backend, {}))
 
 
 def get_backend() -> str:
@@ -120,12 +101,15 @@ def get_backend() -> str:
     return _active_name
 
 
-def _refresh() -> None:
-    global _active
-    if _active_name == _REFERENCE:
-        _active = _backends[_REFERENCE]
-    else:
-        _active = {**_backends[_REFERENCE], **_backends[_active_name]}
+def use_kernels(backend: str | None = None) -> None:
+    """Has the kernels of a backend run from now on, in every thread, and those of the reference where it has none.
+
+    Without a name, takes up what has changed in the tables.
+    """
+    global _active, _active_name
+    _active_name = backend or _active_name
+    reference = KERNELS[REFERENCE]
+    _active = reference if _active_name == REFERENCE else {**reference, **KERNELS.get(_active_name, {})}
 
 
 def make_tensor(storage: Array) -> Tensor:

@@ -114,12 +114,26 @@ _environment.register_flag("PROD", lambda: False, _set_prod)
 
 
 def enable_prod_mode() -> None:
-    """Production mode: no debug mode, which a program may have switched on. Mirrors `tf.enableProdMode`."""
+    """Production mode: no debug mode, which a program may have switched on. Mirrors `tf.enableProdMode`.
+
+    >>> import varigrad as vg
+    >>> vg.enable_debug_mode()
+    >>> vg.enable_prod_mode()
+    >>> vg.env().get("DEBUG")
+    False
+    >>> vg.env().reset()
+    """
     _environment.set("PROD", True)
 
 
 def disable_deprecation_warnings() -> None:
-    """Silences `vg.deprecation_warn`. Mirrors `tf.disableDeprecationWarnings`."""
+    """Silences `vg.deprecation_warn`. Mirrors `tf.disableDeprecationWarnings`.
+
+    >>> import varigrad as vg
+    >>> vg.disable_deprecation_warnings()
+    >>> vg.deprecation_warn("never shown")
+    >>> vg.env().reset()
+    """
     _environment.set("DEPRECATION_WARNINGS_ENABLED", False)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Rule",
     "Saver",
     "Tape",
+    "get_gradient",
     "gradient_names",
     "input_dtypes",
     "input_shapes",
@@ -31,6 +32,7 @@ __all__ = [
     "nothing",
     "outputs",
     "register_gradient",
+    "unregister_gradient",
 ]
 
 # What to keep from a kernel call until its gradient is wanted: (inputs, outputs) -> values.
@@ -134,6 +136,32 @@ def register_gradient(name: str, rule: Rule, save: Saver = inputs_and_outputs) -
     12.0
     """
     _gradients[name] = Gradient(rule, save)
+
+
+def get_gradient(name: str) -> Gradient | None:
+    """How the kernel `name` is differentiated, or None if that is not registered. Mirrors `tf.getGradient`.
+
+    >>> import varigrad as vg
+    >>> vg.get_gradient("Square").rule(vg.scalar(1.0), vg.scalar(3.0)).item()
+    6.0
+    """
+    return _gradients.get(name)
+
+
+def unregister_gradient(name: str) -> None:
+    """Forgets how the kernel `name` is differentiated. Mirrors `tf.unregisterGradient`.
+
+    Raises:
+        GradientError: No gradient is registered for it.
+
+    >>> import varigrad as vg
+    >>> vg.register_gradient("FourthExample", lambda dy, x: dy * 4 * x**3, save=vg.tape.inputs)
+    >>> vg.unregister_gradient("FourthExample")
+    >>> vg.get_gradient("FourthExample") is None
+    True
+    """
+    if _gradients.pop(name, None) is None:
+        raise GradientError(f"unregister_gradient: no gradient is registered for the kernel {name!r}")
 
 
 def gradient_names() -> list[str]:
