@@ -12,6 +12,7 @@ from varigrad import layers as layers
 from varigrad import tape as tape
 from varigrad import testing as testing
 from varigrad import train as train
+from varigrad import util as util
 from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
 from varigrad.dtypes import sum_out_type as sum_out_type

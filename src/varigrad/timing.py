@@ -1,4 +1,4 @@
-"""How long a function takes."""
+"""How long a function takes, and giving way to others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from varigrad.engine import timing_kernels
 from varigrad.observe import Observer, observing
 from varigrad.tensor import Tensor
 
-__all__ = ["TimingInfo", "time"]
+__all__ = ["TimingInfo", "next_frame", "time"]
 
 
 class TimingInfo(NamedTuple):
@@ -52,3 +52,26 @@ def time(f: Callable[[], Any]) -> TimingInfo:
         f()
         wall = perf_counter_ns() - started
     return TimingInfo(clock.nanoseconds / 1e6, wall / 1e6)
+
+
+async def next_frame() -> None:
+    """Lets the other tasks of the event loop run, which a long training loop in a coroutine should do now and then.
+
+    Mirrors `tf.nextFrame`, which waits for the browser to draw.
+
+    >>> import asyncio
+    >>> import varigrad as vg
+    >>> async def both():
+    ...     steps = []
+    ...     async def count(name):
+    ...         for step in range(2):
+    ...             steps.append(f"{name}{step}")
+    ...             await vg.next_frame()
+    ...     await asyncio.gather(count("a"), count("b"))
+    ...     return steps
+    >>> asyncio.run(both())
+    ['a0', 'b0', 'a1', 'b1']
+    """
+    import asyncio  # takes longer to load than VariGrad; whoever awaits this has it already
+
+    await asyncio.sleep(0)
