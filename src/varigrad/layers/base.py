@@ -138,6 +138,7 @@ class Layer(Serializable):
         if self.dtype is not None:
             numpy_dtype(self.dtype, owner)
         self._trainable = boolean(owner, "trainable", trainable)
+        self._frozen = not self._trainable  # by itself or by a model that it is in
         self._initial_weights = weights
         self._trainable_weights: list[Variable] = []
         self._non_trainable_weights: list[Variable] = []
@@ -211,13 +212,13 @@ class Layer(Serializable):
                     f"{self.name}: the initializer of {name!r} made {value.dtype} {format_shape(value.shape)}, "
                     f"not {dtype} {format_shape(lengths)}"
                 )
-            weight = _named_variable(value.storage.copy(), trainable and self._trainable, original)
+            weight = _named_variable(value.storage.copy(), trainable and not self._frozen, original)
         else:
             try:
                 placeholder = np.broadcast_to(np.zeros((), numpy_dtype(dtype)), lengths)
             except ValueError:
                 raise ValueError(f"{self.name}: {name!r} of shape {format_shape(lengths)} is too large") from None
-            weight = _named_variable(placeholder, trainable and self._trainable, original)
+            weight = _named_variable(placeholder, trainable and not self._frozen, original)
             deferred.append(DeferredValue(weight, lambda: first.apply(lengths, dtype)))
         weight.constraint = constraint
         if regularizer is not None:
@@ -257,9 +258,10 @@ class Layer(Serializable):
         self._freeze(not trainable)
 
     def _freeze(self, frozen: bool) -> None:
-        """Marks the variables of a layer, or of one inside a model that is frozen."""
+        """Freezes the layer, as a model around it asks, or else as it was set itself."""
+        self._frozen = frozen or not self._trainable
         for weight in self._trainable_weights:
-            weight.trainable = self._trainable and not frozen
+            weight.trainable = not self._frozen
 
     def get_weights(self, trainable_only: bool = False) -> list[Tensor]:
         """The values of the weights, as tensors that later training does not change."""

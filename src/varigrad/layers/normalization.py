@@ -26,9 +26,9 @@ class BatchNormalization(Layer):
     """Normalizes each feature to mean 0 and variance 1, then scales by `gamma` and shifts by `beta`.
 
     Ioffe and Szegedy (2015). In training the mean and variance are those of the batch, and moving averages of them are
-    kept; outside of it the moving averages are used. A frozen layer (`trainable = False`) uses the averages in training
-    too and leaves them alone, as in Keras; in TensorFlow.js it goes on moving them. Mirrors
-    `tf.layers.batchNormalization`.
+    kept; outside of it the moving averages are used. A frozen layer (its own `trainable`, or that of a model around it,
+    is False) uses the averages in training too and leaves them alone, as in Keras; in TensorFlow.js it goes on moving
+    them. Mirrors `tf.layers.batchNormalization`.
 
     Args:
         axis: The axis of the features, the last by default.
@@ -145,7 +145,7 @@ class BatchNormalization(Layer):
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         rank = inputs.rank
         axis = self.axis % rank
-        if training and self.trainable:
+        if training and not self._frozen:
             mean, variance = moments(inputs, [a for a in range(rank) if a != axis])
             with observing(instead_of=Tape):
                 self._move(self.moving_mean, mean)

@@ -1,0 +1,56 @@
+"""Complaints about layers that people have reported of other libraries, made impossible here."""
+
+import numpy as np
+import pytest
+
+import varigrad as vg
+
+
+@pytest.fixture
+def model():
+    """Batch normalization alone, with numbers of its own in every weight."""
+    layer = vg.layers.batch_normalization(input_shape=[1], epsilon=1e-3)
+    model = vg.sequential(layers=[layer])
+    model.set_weights([[2.0], [3.0], [10.0], [4.0]])  # gamma, beta, moving mean, moving variance
+    return model
+
+
+X = [[1.0], [3.0]]
+
+
+# Batch statistics asked for, moving ones used (tfjs#562, #7250, #1259)
+
+
+def test_in_training_the_batch_is_normalized_by_itself(model):
+    np.testing.assert_allclose(model(X, training=True).numpy(), [[1.0009993], [4.9990007]], rtol=1e-6)
+
+
+def test_outside_of_training_by_the_moving_averages(model):
+    expected = [[-5.9988752], [-3.9991252]]
+    np.testing.assert_allclose(model.predict(X).numpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(model(X, training=False).numpy(), expected, rtol=1e-6)
+
+
+def test_one_training_call_moves_the_averages_by_one_hundredth(model):
+    model(X, training=True)
+    moving_mean, moving_variance = model.get_weights()[2:]
+    assert moving_mean.item() == pytest.approx(9.92)
+    assert moving_variance.item() == pytest.approx(3.97)
+    assert np.all(model.predict(X).numpy() != model(X, training=True).numpy())
+
+
+# A frozen batch normalization keeps using batch statistics and moving its averages (keras#9522, #6570, #9965)
+
+
+def test_a_frozen_base_does_not_drift():
+    base = vg.sequential(layers=[vg.layers.batch_normalization(input_shape=[1])])
+    base.trainable = False
+    head = vg.variable([[0.5]], name="head")
+    optimizer = vg.train.sgd(0.1)
+    before = base.predict(X).numpy()
+    for _ in range(100):
+        optimizer.minimize(lambda: base(X, training=True).mat_mul(head).square().mean())
+    mean, variance = base.get_weights()[2:]
+    assert (mean.item(), variance.item()) == (0.0, 1.0)
+    np.testing.assert_array_equal(base.predict(X).numpy(), before)
+    assert head.item() != 0.5
