@@ -279,13 +279,21 @@ def _num_bytes(array: Array) -> int:
 
 
 class KernelProfile(NamedTuple):
-    """What `vg.profile` saw of one kernel call."""
+    """What `vg.profile` saw of one kernel call.
+
+    `bytes_added` is the memory that it made, `total_bytes_snapshot` and `total_tensors_snapshot` are what was alive
+    after it, and `extra_info` is its attributes as text.
+    """
 
     name: str
+    bytes_added: int
+    total_bytes_snapshot: int
+    tensors_added: int
+    total_tensors_snapshot: int
     input_shapes: tuple[tuple[int, ...], ...]
     output_shapes: tuple[tuple[int, ...], ...]
-    bytes_added: int
     kernel_time_ms: float
+    extra_info: str
 
 
 class ProfileInfo(NamedTuple):
@@ -316,10 +324,17 @@ class ProfileInfo(NamedTuple):
 
 
 class _Profiler(Observer):
+    """Counts the tensors and the memory alive; weak references tell it what goes."""
+
     def __init__(self) -> None:
         self.kernels: list[KernelProfile] = []
         self.peak_bytes = 0
-        self._alive_bytes = 0
+        self._tensors: dict[int, weakref.ref[Tensor]] = {}
+        self._buffers: dict[int, weakref.ref[Any]] = {}
+        self._updated: tuple[Variable, ...] = ()  # their memory may be another by now
+        self._bytes = self._made_bytes = 0
+        for tensor in _live_tensors():
+            self._count(tensor, made=False)
 
     def ran(
         self,
@@ -329,31 +344,63 @@ class _Profiler(Observer):
         outputs: tuple[Tensor, ...],
         nanoseconds: int,
     ) -> None:
-        added = 0
-        for tensor in outputs:
-            if tensor.storage.base is None:
-                size = _num_bytes(tensor.storage)
-                added += size
-                weakref.finalize(tensor.storage, self._freed, size).atexit = False
-        self._alive_bytes += added
-        self.peak_bytes = max(self.peak_bytes, self._alive_bytes)
+        for variable in self._updated:
+            if not variable.is_disposed:
+                self._count(variable)
+        self._updated = ()
+        added = sum([self._count(tensor) for tensor in outputs])
+        self.peak_bytes = max(self.peak_bytes, self._made_bytes)
         if kernel != "Constant":
             self.kernels.append(
                 KernelProfile(
                     kernel,
-                    tuple(t.shape for t in inputs),
-                    tuple(t.shape for t in outputs),
                     added,
+                    self._bytes,
+                    len(outputs),
+                    len(self._tensors),
+                    tuple([t.shape for t in inputs]),
+                    tuple([t.shape for t in outputs]),
                     nanoseconds / 1e6,
+                    ", ".join([f"{name}={value!r}" for name, value in attrs.items()]),
                 )
             )
 
-    def _freed(self, size: int) -> None:
-        self._alive_bytes -= size
+    def updating(
+        self,
+        kernel: str,
+        targets: tuple[Variable, ...],
+        inputs: tuple[Tensor, ...],
+        attrs: Mapping[str, Any],
+        state: tuple[Tensor, ...],
+    ) -> None:
+        self._updated += targets
+
+    def disposing(self, tensors: tuple[Tensor, ...]) -> None:
+        for tensor in tensors:
+            self._tensors.pop(tensor.id, None)
+
+    def _count(self, tensor: Tensor, made: bool = True) -> int:
+        """Counts a tensor; returns the bytes of its memory if that was not counted yet."""
+        identity = tensor.id
+        self._tensors[identity] = weakref.ref(tensor, lambda _: self._tensors.pop(identity, None))
+        owner = _owner(tensor)
+        key = id(owner)
+        if key in self._buffers:
+            return 0
+        size = _num_bytes(owner)
+        self._buffers[key] = weakref.ref(owner, lambda _: self._freed(key, size, made))
+        self._bytes += size
+        self._made_bytes += size if made else 0
+        return size
+
+    def _freed(self, key: int, size: int, made: bool) -> None:
+        del self._buffers[key]
+        self._bytes -= size
+        self._made_bytes -= size if made else 0
 
 
 def profile(f: Callable[[], Any]) -> ProfileInfo:
-    """Runs `f()` and reports each kernel call (name, shapes, bytes, time) and the memory it left and peaked at.
+    """Runs `f()` and reports each kernel call (name, shapes, bytes, time …) and the memory it left and peaked at.
 
     `new_tensors` and `new_bytes` are what exists after and did not before; `peak_bytes` is the most that the tensors
     made by `f` held at one time. Mirrors `tf.profile`.
