@@ -90,7 +90,7 @@ def test_kernels_are_found_by_name_and_backend():
 
 
 def test_the_backend_of_numpy_says_how_precise_it_is():
-    assert isinstance(vg.backend(), vg.Backend)
+    assert isinstance(vg.backend(), vg.KernelBackend)
     assert (vg.backend().epsilon(), vg.backend().float_precision()) == (1e-7, 32)
     before = vg.backend().num_data_ids()
     x = vg.zeros([2])

@@ -21,7 +21,7 @@ Fault = Literal["NaN", "infinite"]
 
 
 class NonFiniteWarning(UserWarning):
-    """Debug mode found a kernel that makes NaN or infinite values out of finite ones."""
+    """What `vg.enable_debug_mode` warns with: a kernel makes NaN or infinite values out of finite ones."""
 
 
 class _Caller(NamedTuple):

@@ -10,7 +10,7 @@ from varigrad.errors import KernelError
 from varigrad.scopes import memory
 
 __all__ = [
-    "Backend",
+    "KernelBackend",
     "KernelConfig",
     "backend",
     "copy_registered_kernels",
@@ -27,16 +27,15 @@ __all__ = [
 
 
 class KernelConfig(NamedTuple):
-    """A kernel as it is registered, which `vg.get_kernel` gives."""
+    """What `vg.get_kernel` gives: a kernel as it is registered."""
 
     kernel_name: str
     backend_name: str
     kernel_func: Kernel
 
 
-class Backend:
-    """What runs kernels; a factory given to `vg.register_backend` may return one of another class. Mirrors
-    `tf.KernelBackend`.
+class KernelBackend:
+    """What `vg.backend` gives, unless the backend's factory makes something else. Mirrors `tf.KernelBackend`.
 
     >>> import varigrad as vg
     >>> vg.backend().name, vg.backend().epsilon()
@@ -59,7 +58,7 @@ class Backend:
         return memory().num_data_buffers
 
 
-_factories: dict[str, Callable[[], Any]] = {REFERENCE: lambda: Backend(REFERENCE)}
+_factories: dict[str, Callable[[], Any]] = {REFERENCE: lambda: KernelBackend(REFERENCE)}
 _made: dict[str, Any] = {}
 
 
@@ -88,7 +87,7 @@ def register_backend(name: str, factory: Callable[[], Any] | None = None) -> boo
     """
     if name in _factories:
         return False
-    _factories[name] = factory or (lambda: Backend(name))
+    _factories[name] = factory or (lambda: KernelBackend(name))
     return True
 
 

@@ -30,8 +30,9 @@ Shuffled: TypeAlias = MutableSequence[Any] | Array
 
 
 def create_shuffled_indices(n: int) -> Array:
-    """The integers below n in random order, int32 `[n]`; `vg.set_random_seed` makes it repeatable. Mirrors
-    `tf.util.createShuffledIndices`.
+    """The integers below n in random order, int32 `[n]`.
+
+    `vg.set_random_seed` makes it repeatable. Mirrors `tf.util.createShuffledIndices`.
 
     >>> import varigrad as vg
     >>> sorted(vg.util.create_shuffled_indices(4).tolist())
@@ -77,8 +78,9 @@ def _reorder(array: Shuffled, order: Array) -> None:
 
 
 def flatten(arr: Any) -> list[Any]:
-    """The items of nested lists and tuples as one list; a NumPy array counts as nested, a tensor as an item. Mirrors
-    `tf.util.flatten`.
+    """The items of nested lists and tuples as one list.
+
+    A NumPy array counts as nested, a tensor as an item. Mirrors `tf.util.flatten`.
 
     >>> import varigrad as vg
     >>> vg.util.flatten([[1, 2], [3, [4]], 5])
@@ -132,8 +134,9 @@ def decode_string(bytes: bytes, encoding: str = "utf-8") -> str:
 
 
 def finger_print64(s: bytes) -> int:
-    """FarmHash's fingerprint of bytes, from 0 up to 2**64, as in `vg.string.string_to_hash_bucket_fast`. Mirrors
-    `tf.util.fingerPrint64`.
+    """FarmHash's fingerprint of bytes, from 0 up to 2**64.
+
+    `vg.string.string_to_hash_bucket_fast` is made of it. Mirrors `tf.util.fingerPrint64`.
 
     >>> import varigrad as vg
     >>> vg.util.finger_print64(b"a")
