@@ -10,14 +10,13 @@ from varigrad.ops.arithmetic import (
     div,
     div_no_nan,
     floor_div,
-    maximum_grad,
     mul,
     multiply_no_nan,
     pow,
     scale,
     sub,
 )
-from varigrad.ops.comparison import greater, keep_where
+from varigrad.ops.comparison import greater, greater_equal, keep_where, less, less_equal
 from varigrad.ops.elementwise import conj, log, neg, reciprocal, square
 from varigrad.tape import Gradient, input_shapes, inputs, inputs_and_outputs, nothing
 
@@ -48,25 +47,18 @@ GRADIENTS: dict[str, Gradient] = {
         lambda dy, a, b: (lambda: sum_to(no_slope(dy), a), lambda: sum_to(no_slope(dy), b)),
         input_shapes,
     ),
+    # Of two that are equal the first has the whole gradient, as in TensorFlow and TensorFlow.js.
     "Maximum": Gradient(
         lambda dy, a, b: (
-            lambda: sum_to(maximum_grad(dy, a, b), a.shape),
-            lambda: sum_to(maximum_grad(dy, b, a), b.shape),
-        ),
-        inputs,
-    ),
-    "MaximumGrad": Gradient(
-        lambda ddy, dy, a, b: (
-            maximum_grad(ddy, a, b),
-            lambda: no_slope(a),
-            lambda: no_slope(b),
+            lambda: sum_to(keep_where(dy, greater_equal(a, b)), a.shape),
+            lambda: sum_to(keep_where(dy, less(a, b)), b.shape),
         ),
         inputs,
     ),
     "Minimum": Gradient(
         lambda dy, a, b: (
-            lambda: sum_to(maximum_grad(dy, b, a), a.shape),
-            lambda: sum_to(maximum_grad(dy, a, b), b.shape),
+            lambda: sum_to(keep_where(dy, less_equal(a, b)), a.shape),
+            lambda: sum_to(keep_where(dy, greater(a, b)), b.shape),
         ),
         inputs,
     ),

@@ -147,8 +147,7 @@ def pow(base: TensorLike, exp: TensorLike) -> Tensor:
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     """The greater of a and b, elementwise with broadcasting; NaN where either is. Mirrors `tf.maximum`.
 
-    The gradient goes to the greater one; where both are equal, half of it goes to each (in TensorFlow.js all of it to
-    a).
+    The gradient goes to the greater one, and to `a` where both are equal.
 
     >>> import varigrad as vg
     >>> vg.maximum([1, 5], 3).tolist()
@@ -160,7 +159,7 @@ def maximum(a: TensorLike, b: TensorLike) -> Tensor:
 def minimum(a: TensorLike, b: TensorLike) -> Tensor:
     """The lesser of a and b, elementwise with broadcasting; NaN where either is. Mirrors `tf.minimum`.
 
-    Gradients as for `vg.maximum`.
+    The gradient goes to the lesser one, and to `a` where both are equal.
 
     >>> import varigrad as vg
     >>> vg.minimum([1, 5], 3).tolist()
@@ -231,8 +230,3 @@ def multiply_no_nan(x: Tensor, weight: Tensor) -> Tensor:
 def scale(x: Tensor, factor: float) -> Tensor:
     """x times a number that is fixed by shapes or by the formula."""
     return run_kernel("Scale", (x,), {"factor": factor})
-
-
-def maximum_grad(dy: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """dy where a > b, half of it where they are equal, and 0 elsewhere."""
-    return run_kernel("MaximumGrad", (dy, a, b))

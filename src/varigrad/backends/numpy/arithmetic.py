@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from varigrad.backends.numpy.comparison import keep_where
 from varigrad.backends.numpy.constants import constant
 from varigrad.dtypes import Array
 
@@ -73,14 +72,6 @@ def _squared_difference(a: Array, b: Array) -> Array:
     return np.square(np.subtract(a, b))
 
 
-def _maximum_grad(dy: Array, a: Array, b: Array) -> Array:
-    kept = keep_where(dy, np.greater_equal(a, b))
-    ties = np.equal(a, b)
-    if np.logical_or.reduce(ties, axis=None):
-        np.multiply(kept, dy.dtype.type(0.5), out=kept, where=ties)
-    return kept
-
-
 def _add_n(*tensors: Array) -> Array:
     if len(tensors) == 1:
         return tensors[0].copy()
@@ -97,7 +88,6 @@ KERNELS: dict[str, Any] = {
     "DivNoNan": _div_no_nan,
     "FloorDiv": np.floor_divide,
     "Maximum": np.maximum,
-    "MaximumGrad": _maximum_grad,
     "Minimum": np.minimum,
     "Mod": np.remainder,
     "Multiply": np.multiply,
