@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from varigrad.containers import tensors_in
+from varigrad.dtypes import is_differentiable
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import GradientError
 from varigrad.observe import OBSERVERS, observing
@@ -160,6 +161,8 @@ def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: A
             raise ValueError(
                 f"{op}: dy has shape {format_shape(seed.shape)} but f returned {format_shape(value.shape)}"
             )
+        if not is_differentiable(seed.storage.dtype):
+            raise TypeError(f"{op}: dy must be floating, got {seed.dtype}; cast it with .cast('float32')")
     found = tape.gradients(value, seed, sources)
     for position, gradient in enumerate(found):
         if gradient is None:
@@ -168,7 +171,7 @@ def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: A
                     f"{op}: the result of f does not depend on argument {position}; "
                     "compute it from the arguments that f is given"
                 )
-            found[position] = run_kernel("ZerosLike", (sources[position],))
+            found[position] = run_kernel("ZerosLike", (_ones_like(sources[position]),))
     return ValueAndGrads(value, cast("list[Tensor]", found))
 
 

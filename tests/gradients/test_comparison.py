@@ -82,3 +82,10 @@ def test_keeping_where_a_mask_holds_keeps_every_bit(dtype):
     assert kept.dtype == dtype
     np.testing.assert_array_equal(kept.numpy(), [np.nan, 0, -0.0, 1.5, 0])
     assert np.signbit(kept.numpy()[2])
+
+
+def test_the_condition_of_where_has_gradient_zero():
+    # tf.grads((c, a, b) => tf.where(c, a, b))([c, a, b], dy)
+    arguments = [vg.tensor([True, False, True]), vg.tensor([1, 2, 3]), vg.tensor([4, 5, 6])]
+    dc, da, db = vg.grads(lambda c, a, b: vg.where(c, a, b))(arguments, vg.tensor([1, 2, 3]))
+    assert [g.tolist() for g in (dc, da, db)] == [[0, 0, 0], [1, 0, 3], [0, 2, 0]]

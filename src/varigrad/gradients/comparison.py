@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from varigrad.gradients.rules import sum_to
+from varigrad.gradients.rules import no_slope, sum_to
+from varigrad.ops.arguments import cast_to
 from varigrad.ops.comparison import keep_where, logical_not
 from varigrad.tape import Gradient
 from varigrad.tensor import Tensor
@@ -28,7 +29,7 @@ GRADIENTS: dict[str, Gradient] = {
     "KeepWhere": Gradient(lambda dy, mask: (keep_where(dy, mask), None), _mask),
     "Select": Gradient(
         lambda dy, condition, a, b: (
-            None,
+            lambda: no_slope(cast_to(condition, "float32")),
             lambda: sum_to(keep_where(dy, condition), a),
             lambda: sum_to(keep_where(dy, logical_not(condition)), b),
         ),
