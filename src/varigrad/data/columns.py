@@ -26,7 +26,14 @@ Kind = Literal["numeric", "categorical"]
 
 @dataclass(frozen=True)
 class Column:
-    """A named column: float64 numbers with NaN where missing, or text (an object array) with None where missing."""
+    """A named column: float64 numbers with NaN where missing, or text (an object array) with None where missing.
+
+    >>> import varigrad as vg
+    >>> import numpy as np
+    >>> age = vg.data.Column("age", "numeric", np.array([3.0, np.nan]))
+    >>> age.missing.tolist(), age.take(np.array([0])).values.tolist()
+    ([False, True], [3.0])
+    """
 
     name: str
     kind: Kind
@@ -46,7 +53,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Frame:
-    """Typed columns of one length. `row_numbers`, `[rows]`, are those of the file; `notes` say what was left out."""
+    """Typed columns of one length. `row_numbers`, `[rows]`, are those of the file; `notes` say what was left out.
+
+    >>> import varigrad as vg
+    >>> import numpy as np
+    >>> ages = vg.data.Column("age", "numeric", np.array([3.0, 5.0]))
+    >>> frame = vg.data.Frame("cats.csv", [ages], row_numbers=np.array([2, 3]))
+    >>> len(frame), frame["age"].values.tolist()
+    (2, [3.0, 5.0])
+    """
 
     source: str
     columns: list[Column]
@@ -135,6 +150,11 @@ def parse_columns(table: Table, kinds: Mapping[str, Kind], missing_text: Collect
 
     Raises:
         DataError: A column is not there; a cell of a numeric column is no number.
+
+    >>> import varigrad as vg
+    >>> table = vg.data.Table("cats.csv", ["age", "coat"], [["3", "red"], ["", "grey"]], [2, 3])
+    >>> vg.data.parse_columns(table, {"age": "numeric"})["age"].values.tolist()
+    [3.0, nan]
     """
     absent = [repr(name) for name in kinds if name not in table.names]
     if absent:

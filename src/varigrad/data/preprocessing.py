@@ -41,7 +41,15 @@ _ROWS_PER_INTEGER_CLASS = 5
 
 @dataclass(frozen=True)
 class NumericField:
-    """A number, encoded as `(value - mean) / scale`; a missing one as the mean, 0."""
+    """A number, encoded as `(value - mean) / scale`; a missing one as the mean, 0.
+
+    >>> import varigrad as vg
+    >>> import numpy as np
+    >>> ages = vg.data.Column("age", "numeric", np.array([3.0, 5.0]))
+    >>> field = vg.data.NumericField.fit(ages)
+    >>> field.mean, field.scale, field.encode(ages).tolist()
+    (4.0, 1.0, [[-1.0], [1.0]])
+    """
 
     kind: ClassVar[Kind] = "numeric"
     name: str
@@ -91,7 +99,15 @@ class NumericField:
 
 @dataclass(frozen=True)
 class CategoricalField:
-    """One of several texts, encoded with a 1 at its place among them; a missing one as zeros."""
+    """One of several texts, encoded with a 1 at its place among them; a missing one as zeros.
+
+    >>> import varigrad as vg
+    >>> import numpy as np
+    >>> coats = vg.data.Column("coat", "categorical", np.array(["red", "grey"], object))
+    >>> field = vg.data.CategoricalField.fit(coats)
+    >>> field.categories, field.encode(coats).tolist()
+    (('grey', 'red'), [[0.0, 1.0], [1.0, 0.0]])
+    """
 
     kind: ClassVar[Kind] = "categorical"
     name: str
@@ -155,6 +171,13 @@ class Preprocessing:
 
     `features` are the columns in the order in which the model takes them; `image` is the shape into which they are
     put, if the model takes images.
+
+    >>> import varigrad as vg
+    >>> import numpy as np
+    >>> frame = vg.data.load_sample("iris").frame
+    >>> fitted = vg.data.Preprocessing.fit(frame, "species", train=np.arange(100))
+    >>> fitted.task, fitted.encode(frame).shape
+    ('classification', (150, 4))
     """
 
     features: tuple[Field, ...]
@@ -300,7 +323,13 @@ def decide_task(column: Column) -> Task:
 
 
 def as_classes(column: Column) -> Column:
-    """A target as classes: numbers become the texts that name them, 3.0 as `3`."""
+    """A target as classes: numbers become the texts that name them, 3.0 as `3`.
+
+    >>> import varigrad as vg
+    >>> import numpy as np
+    >>> vg.data.as_classes(vg.data.Column("grade", "numeric", np.array([3.0, 1.5]))).values.tolist()
+    ['3', '1.5']
+    """
     if column.kind == "categorical":
         return column
     texts = [None if math.isnan(value) else f"{value:.15g}" for value in column.values]

@@ -17,7 +17,12 @@ __all__ = ["DATASETS", "Sample", "load_sample"]
 
 @dataclass(frozen=True)
 class Sample:
-    """A data set ready to train on: a frame, its target column, and `[height, width, channels]` of images."""
+    """A data set ready to train on: a frame, its target column, and `[height, width, channels]` of images.
+
+    >>> import varigrad as vg
+    >>> vg.data.load_sample("digits").image
+    (8, 8, 1)
+    """
 
     frame: Frame
     target: str

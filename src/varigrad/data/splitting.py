@@ -13,7 +13,7 @@ __all__ = ["Split", "split_rows"]
 
 
 class Split(NamedTuple):
-    """Indices of the rows to train on, to choose the best epoch by, and to judge the result by."""
+    """What `vg.data.split_rows` returns: the rows to train on, to choose the best epoch by, and to judge by."""
 
     train: Array
     validation: Array

@@ -38,6 +38,11 @@ class Table:
 
     `row_numbers[i]` is the number of `rows[i]` as a spreadsheet shows it: the header is row 1, blank lines count.
     `decimal` is the mark between a number's whole and fractional part, `"."` or `","`.
+
+    >>> import varigrad as vg
+    >>> table = vg.data.Table("cats.csv", ["age", "coat"], [["3", "red"], ["5", "grey"]], row_numbers=[2, 3])
+    >>> table.cells("coat"), table.parse_number("1e3")
+    (['red', 'grey'], 1000.0)
     """
 
     source: str

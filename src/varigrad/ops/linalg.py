@@ -24,7 +24,7 @@ __all__ = ["QR", "band_part", "clip_by_norm", "euclidean_norm", "gram_schmidt", 
 
 
 class QR(NamedTuple):
-    """The factors of matrices: `q`, whose columns are orthonormal, and `r`, upper triangular."""
+    """What `vg.linalg.qr` returns: `q`, whose columns are orthonormal, and `r`, upper triangular."""
 
     q: Tensor
     r: Tensor

@@ -22,14 +22,14 @@ __all__ = [
 
 
 class ScoredBoxes(NamedTuple):
-    """Boxes that were chosen, best first."""
+    """What `vg.image.non_max_suppression_with_score` returns: boxes that were chosen, best first."""
 
     selected_indices: Tensor
     selected_scores: Tensor
 
 
 class PaddedBoxes(NamedTuple):
-    """Boxes that were chosen, best first, and how many of the indices are of such."""
+    """What `vg.image.non_max_suppression_padded` returns: the boxes chosen, and how many of the indices are of such."""
 
     selected_indices: Tensor
     valid_outputs: Tensor
@@ -180,7 +180,14 @@ async def non_max_suppression_async(
     iou_threshold: float = 0.5,
     score_threshold: float = -math.inf,
 ) -> Tensor:
-    """`non_max_suppression` as a coroutine, for code that mirrors TensorFlow.js."""
+    """`non_max_suppression` as a coroutine, for code that mirrors TensorFlow.js.
+
+    >>> import varigrad as vg
+    >>> import asyncio
+    >>> boxes, scores = [[0, 0, 1, 1], [0, 5, 1, 6]], [0.5, 0.75]
+    >>> asyncio.run(vg.image.non_max_suppression_async(boxes, scores, 2)).tolist()
+    [1, 0]
+    """
     return non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
 
 
@@ -192,7 +199,14 @@ async def non_max_suppression_padded_async(
     score_threshold: float = -math.inf,
     pad_to_max_output_size: bool = False,
 ) -> PaddedBoxes:
-    """`non_max_suppression_padded` as a coroutine, for code that mirrors TensorFlow.js."""
+    """`non_max_suppression_padded` as a coroutine, for code that mirrors TensorFlow.js.
+
+    >>> import varigrad as vg
+    >>> import asyncio
+    >>> boxes, scores = [[0, 0, 1, 1], [0, 5, 1, 6]], [0.5, 0.75]
+    >>> asyncio.run(vg.image.non_max_suppression_padded_async(boxes, scores, 2)).valid_outputs.item()
+    2
+    """
     return non_max_suppression_padded(
         boxes, scores, max_output_size, iou_threshold, score_threshold, pad_to_max_output_size
     )
@@ -206,7 +220,14 @@ async def non_max_suppression_with_score_async(
     score_threshold: float = -math.inf,
     soft_nms_sigma: float = 0.0,
 ) -> ScoredBoxes:
-    """`non_max_suppression_with_score` as a coroutine, for code that mirrors TensorFlow.js."""
+    """`non_max_suppression_with_score` as a coroutine, for code that mirrors TensorFlow.js.
+
+    >>> import varigrad as vg
+    >>> import asyncio
+    >>> boxes, scores = [[0, 0, 1, 1], [0, 5, 1, 6]], [0.5, 0.75]
+    >>> asyncio.run(vg.image.non_max_suppression_with_score_async(boxes, scores, 2)).selected_indices.tolist()
+    [1, 0]
+    """
     return non_max_suppression_with_score(
         boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma
     )

@@ -35,7 +35,12 @@ Shape = Sequence[int]
 
 
 class PadInfo(NamedTuple):
-    """What padding adds on each side. `type` is `"SAME"`, `"VALID"` (nothing), `"NUMBER"` or `"EXPLICIT"`."""
+    """What padding adds on each side. `type` is `"SAME"`, `"VALID"` (nothing), `"NUMBER"` or `"EXPLICIT"`.
+
+    >>> import varigrad as vg
+    >>> vg.backend_util.compute_conv2d_info((1, 4, 4, 1), (3, 3, 1, 1), 1, 1, "same").pad_info
+    PadInfo(top=1, bottom=1, left=1, right=1, type='SAME')
+    """
 
     top: int
     bottom: int
@@ -45,7 +50,13 @@ class PadInfo(NamedTuple):
 
 
 class PadInfo3D(NamedTuple):
-    """What padding adds on each side of a volume."""
+    """What padding adds on each side of a volume.
+
+    >>> import varigrad as vg
+    >>> info = vg.backend_util.compute_conv3d_info((1, 4, 4, 4, 1), (3, 3, 3, 1, 1), 1, 1, "same")
+    >>> info.pad_info.front, info.pad_info.back
+    (1, 1)
+    """
 
     top: int
     bottom: int
@@ -57,7 +68,10 @@ class PadInfo3D(NamedTuple):
 
 
 class Conv2DInfo(NamedTuple):
-    """A window over an image. The lengths of its dilated self are the `effective_filter_…` ones."""
+    """What `vg.backend_util.compute_conv2d_info` returns: a window over an image.
+
+    The lengths of its dilated self are the `effective_filter_…` ones.
+    """
 
     batch_size: int
     data_format: str
@@ -82,7 +96,7 @@ class Conv2DInfo(NamedTuple):
 
 
 class Conv3DInfo(NamedTuple):
-    """A window over a volume, likewise."""
+    """What `vg.backend_util.compute_conv3d_info` returns: a window over a volume."""
 
     batch_size: int
     data_format: str
