@@ -136,7 +136,7 @@ class Reference:
 
     def _value(self, entry: Entry) -> str:
         """A constant, or the name of a type: what it is, and the comment above it."""
-        comment, text = _assignment(self.source_root, entry.name)
+        comment, text = _assignment(self._page.module, entry.name)
         return self._highlight(text or f"{entry.name} = {entry.value!r:.300}") + self._markdown.render(comment)
 
     # Pieces
@@ -168,7 +168,7 @@ class Reference:
                 return f'<div class="section"><h5>{title}</h5><dl>{rows}</dl></div>'
 
     def _sentence(self, entry: Entry) -> str:
-        return self._inline(first_sentence(entry.doc)) if entry.doc else ""
+        return self._inline(first_sentence(entry.doc or _assignment(self._page.module, entry.name)[0]))
 
     def _inline(self, text: str) -> str:
         return self._markdown.renderInline(text)
@@ -356,14 +356,15 @@ def _links(namespaces: list[Namespace]) -> Iterator[tuple[str, str]]:
                     yield f"{namespace.name}.{name}.{member.name}", place
 
 
-def _assignment(root: Path, name: str) -> tuple[str, str]:
-    """The comment above the assignment of a constant in the package, and the assignment if it is short."""
+def _assignment(module: ModuleType, name: str) -> tuple[str, str]:
+    """The comment above the assignment of a name in a module or its folder, and the assignment if it is short."""
     pattern = re.compile(rf"((?:^#.*\n)*)^({name}(?::[^=\n]+)?) = (.*)$", re.MULTILINE)
-    for file in sorted(root.rglob("*.py")):
-        if found := pattern.search(file.read_text(encoding="utf-8")):
+    file = Path(str(module.__file__))
+    for candidate in [file, *sorted(file.parent.rglob("*.py") if file.name == "__init__.py" else ())]:
+        if found := pattern.search(candidate.read_text(encoding="utf-8")):
             comment = " ".join(line.lstrip("# ") for line in found[1].splitlines())
-            complete = not found[3].endswith(("(", "[", "{"))
-            return comment, f"{name} = {found[3].strip(chr(34)) if 'TypeAlias' in found[2] else found[3]}" * complete
+            value = found[3].strip('"') if "TypeAlias" in found[2] else found[3]
+            return comment, "" if value.endswith(("(", "[", "{")) else f"{name} = {value}"
     return "", ""
 
 
