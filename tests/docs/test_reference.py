@@ -1,4 +1,5 @@
 import html.parser
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,141 +9,143 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+GOOD = '''
+
+def good(x: int, *, scale: float = 1.0) -> float:
+    """A good function, unlike `mu.good`. Mirrors `tf.veryGood`, and more.
+
+    Args:
+        x: A number.
+        scale: Its factor,
+            on two lines.
+
+    Returns:
+        The product.
+
+    Raises:
+        ValueError: Never.
+
+    >>> 1 + 1  # doctest: +ELLIPSIS
+    2
+    """
+    return x * scale
+'''
+
 # A package in which one thing of each kind is missing, and one of each is there.
 MADE_UP = {
     "__init__.py": '''
-        """A made-up package."""
-        from made_up import inner as inner
-        from made_up.hidden import *
-        from made_up.hidden import not_public
-        from made_up.hidden import only_here as only_here
-        from made_up.inner import shared as shared
+"""A made-up package."""
+from made_up import inner as inner
+from made_up.hidden import *
+from made_up.hidden import not_public
+from made_up.hidden import only_here as only_here
+from made_up.inner import shared as shared
 
-        _private = 1
-
-
-        def good(x: int, *, scale: float = 1.0) -> float:
-            """A good function, see `mu.inner.Thing.used`. Mirrors `tf.veryGood`, and more.
-
-            Args:
-                x: A number.
-                scale: Its factor,
-                    on two lines.
-
-            Returns:
-                The product.
-
-            Raises:
-                ValueError: Never.
-
-            >>> 1 + 1  # doctest: +ELLIPSIS
-            2
-            """
-            return x * scale
-    ''',
+_private = 1
+'''
+    + GOOD,
     "hidden.py": '''
-        """Where functions come from."""
-        __all__ = ["lost_link", "no_doc", "no_example", "no_sentence"]
+"""Where functions come from."""
+__all__ = ["lost_link", "no_doc", "no_example", "no_sentence"]
 
 
-        def no_doc(): ...
+def no_doc(): ...
 
 
-        def no_example():
-            """Does something."""
+def no_example():
+    """Does something."""
 
 
-        def no_sentence():
-            """does something without a capital
+def no_sentence():
+    """does something without a capital
 
-            >>> 1
-            1
-            """
-
-
-        def lost_link():
-            """Like `mu.nowhere`.
-
-            >>> 1
-            1
-            """
+    >>> 1
+    1
+    """
 
 
-        def only_here():
-            """Imported under its own name.
+def lost_link():
+    """Like `mu.nowhere`.
 
-            >>> 1
-            1
-            """
+    >>> 1
+    1
+    """
 
 
-        def not_public(): ...
-    ''',
+def only_here():
+    """Imported under its own name.
+
+    >>> 1
+    1
+    """
+
+
+def not_public(): ...
+''',
     "inner.py": '''
-        """The namespace `mu.inner`."""
-        from dataclasses import dataclass
+"""The namespace `mu.inner`."""
+from dataclasses import dataclass
 
-        __all__ = ["LIMIT", "Plain", "Result", "Thing", "shared", "thing"]
-        # The most there can be.
-        LIMIT = 3
-
-
-        def shared() -> "Result":
-            """In two namespaces.
-
-            >>> 1
-            1
-            """
+__all__ = ["LIMIT", "Plain", "Record", "Result", "Thing", "shared", "thing"]
+# The most there can be.
+LIMIT = 3
 
 
-        class Result:
-            """What `mu.inner.shared` returns."""
+def shared() -> "Result":
+    """In two namespaces.
+
+    >>> 1
+    1
+    """
 
 
-        class _Base:
-            def from_private_base(self): ...
+class Result:
+    """What `mu.inner.shared` returns."""
 
 
-        class Thing(_Base):
-            """A thing.
-
-            Mirrors `tf.Thing`.
-
-            >>> 1
-            1
-            """
-
-            def used(self):
-                """Used. Mirrors `isUsed`."""
-
-            def silent(self): ...
-
-            @property
-            def size(self): ...
-
-            def _hidden(self): ...
-
-            def __len__(self): ...
+class _Base:
+    def from_private_base(self): ...
 
 
-        class Plain(Thing):
-            """A thing that overrides.
+class Thing(_Base):
+    """A thing.
 
-            >>> 1
-            1
-            """
+    Mirrors `tf.Thing`.
 
-            def used(self): ...
+    >>> 1
+    1
+    """
+
+    def used(self):
+        """Used. Mirrors `isUsed`."""
+
+    def silent(self): ...
+
+    @property
+    def size(self): ...
+
+    def _hidden(self): ...
+
+    def __len__(self): ...
 
 
-        @dataclass
-        class Record:
-            field: int
+class Plain(Thing):
+    """A thing that overrides.
+
+    >>> 1
+    1
+    """
+
+    def used(self): ...
 
 
-        thing = Thing
-        __all__.append("Record")
-    ''',
+@dataclass
+class Record:
+    field: int
+
+
+thing = Thing
+''',
 }
 
 
@@ -152,18 +155,15 @@ def build(*arguments, path=""):
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={"PYTHONPATH": str(path), "PATH": "", "PYTHONIOENCODING": "utf-8"},
+        env={**os.environ, "PYTHONPATH": str(path), "PYTHONIOENCODING": "utf-8"},
     )
 
 
 @pytest.fixture
 def made_up(tmp_path):
-    from textwrap import dedent
-
-    package = tmp_path / "made_up"
-    package.mkdir()
+    (tmp_path / "made_up").mkdir()
     for name, text in MADE_UP.items():
-        (package / name).write_text(dedent(text).lstrip(), encoding="utf-8")
+        (tmp_path / "made_up" / name).write_text(text, encoding="utf-8")
     return tmp_path
 
 
@@ -237,4 +237,17 @@ def test_a_gap_fails_the_build_and_is_listed_by_place_and_name(made_up):
         "mu.inner.Thing.silent has no docstring",
         "mu.inner.Thing.size has no docstring",
     }
-    assert any(gap.strip().startswith("hidden.py:5: mu.no_doc ") for gap in gaps)
+    assert any(gap.strip().startswith("hidden.py:6: mu.no_doc ") for gap in gaps)
+
+
+def test_arguments_results_errors_and_examples_are_told_apart(tmp_path):
+    (tmp_path / "fine.py").write_text(f'"""A module."""\n{GOOD}', encoding="utf-8")
+    out = tmp_path / "out"
+    result = build(out, "--package", "fine", "--name", "mu", path=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert list(dead_links(out)) == []
+    text = "".join(Page(out / "mu.html").text)
+    assert "mu.good(x: int, *, scale: float = 1.0) -> float\n" in text
+    assert "ArgumentsxA number.\nscaleIts factor,\non two lines.\nReturnsThe product.\nRaisesValueErrorNever.\n" in text
+    assert ">>> 1 + 1\n2\n" in text
+    assert "tf.veryGoodmu.good" in "".join(Page(out / "tensorflowjs.html").text)
