@@ -15,16 +15,16 @@ from varigrad import train as train
 from varigrad import util as util
 from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
+from varigrad.debugging import *
 from varigrad.dtypes import sum_out_type as sum_out_type
 from varigrad.dtypes import upcast_type as upcast_type
-from varigrad.debugging import *
 from varigrad.engine import *
 from varigrad.environment import *
 from varigrad.errors import *
 from varigrad.layers import constraints as constraints
 from varigrad.layers import initializers as initializers
-from varigrad.layers import loading as models
-from varigrad.layers import registry as serialization
+from varigrad.layers import loading as _loading
+from varigrad.layers import registry as _serialization
 from varigrad.layers import regularizers as regularizers
 from varigrad.layers.loading import load_layers_model as load_layers_model
 from varigrad.layers.model import LayersModel as LayersModel
@@ -42,7 +42,7 @@ from varigrad.ops import methods as _methods
 from varigrad.ops import signal as signal
 from varigrad.ops import sparse as sparse
 from varigrad.ops import spectral as spectral
-from varigrad.ops import strings as string
+from varigrad.ops import strings as _strings
 from varigrad.ops.arithmetic import *
 from varigrad.ops.averages import *
 from varigrad.ops.comparison import *
@@ -88,6 +88,11 @@ from varigrad.train import MomentumOptimizer as MomentumOptimizer
 from varigrad.train import Optimizer as Optimizer
 from varigrad.train import RMSPropOptimizer as RMSPropOptimizer
 from varigrad.train import SGDOptimizer as SGDOptimizer
+
+# Type checkers take imports under another name for private, and assignments for public.
+models = _loading
+serialization = _serialization
+string = _strings
 
 if _TYPE_CHECKING:
     from varigrad import data as data
