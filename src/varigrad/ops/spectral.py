@@ -1,7 +1,7 @@
 """`vg.spectral`: Fourier transforms along the last axis.
 
-They work in single precision: complex numbers are complex64, and a float64 or float16 tensor is taken as float32, as by
-`vg.complex`. All are differentiable; TensorFlow.js differentiates none.
+They work in single precision: complex numbers are complex64, and other floating-point tensors are taken as float32, as
+by `vg.complex`. All are differentiable; TensorFlow.js differentiates none.
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ def ifft(input: TensorLike) -> Tensor:
 
 
 def rfft(input: TensorLike, fft_length: int | None = None) -> Tensor:
-    """The discrete Fourier transform of real numbers along the last axis, without its second half, which mirrors the
-    first.
+    """The discrete Fourier transform of real numbers along the last axis, its first half.
 
-    Mirrors `tf.spectral.rfft`.
+    The second half is the first mirrored. Mirrors `tf.spectral.rfft`.
 
     Args:
         input: Real numbers, `[..., length]`.
