@@ -32,7 +32,7 @@ def gaps(namespaces: list[Namespace]) -> list[str]:
 def _place(value: Any, root: Namespace) -> str:
     """`file:line` of a definition, from the package's folder."""
     try:
-        file = Path(str(inspect.getsourcefile(value)))
+        file = Path(str(inspect.getsourcefile(inspect.unwrap(value))))
         return (
             f"{file.relative_to(Path(str(root.module.__file__)).parent).as_posix()}:{inspect.getsourcelines(value)[1]}"
         )

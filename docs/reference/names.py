@@ -11,7 +11,7 @@ import ast
 import functools
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -99,14 +99,13 @@ class Namespace:
 def walk(package: ModuleType, name: str) -> list[Namespace]:
     """The package, called `name`, and the namespaces in it, each with its entries in alphabetical order."""
     namespaces = list(_namespaces(package, name, package.__name__, set()))
-    found: dict[int, list[tuple[Namespace, list[str], Any]]] = {}
+    found: dict[Hashable, list[tuple[Namespace, list[str], Any]]] = {}
     for namespace in namespaces:
         for key, (names, value) in _things(namespace.module).items():
             found.setdefault(key, []).append((namespace, names, value))
-    public = set(found)
     for places in found.values():
         home, names, value = max(places, key=lambda place: place[0].name.count("."))
-        entry = _entry(home.name, names, value, public, package.__name__)
+        entry = _entry(home.name, names, value, found, package.__name__)
         home.entries.append(entry)
         for namespace, others, _ in places:
             if namespace is not home:
@@ -154,14 +153,14 @@ def _namespaces(module: ModuleType, name: str, package: str, seen: set[str]) -> 
             yield from _namespaces(value, f"{name}.{child}", package, seen)
 
 
-def _things(module: ModuleType) -> dict[int, tuple[list[str], Any]]:
+def _things(module: ModuleType) -> dict[Hashable, tuple[list[str], Any]]:
     """What a module makes public, each thing once with all its names there."""
-    things: dict[int, tuple[list[str], Any]] = {}
+    things: dict[Hashable, tuple[list[str], Any]] = {}
     for name in public_names(module):
         value = getattr(module, name)
         if not inspect.ismodule(value) and not isinstance(value, (TypeVar, ParamSpec)):
             thing = _made_by(value)
-            key = id(thing) if inspect.isroutine(thing) or inspect.isclass(thing) else hash((module.__name__, name))
+            key = id(thing) if inspect.isroutine(thing) or inspect.isclass(thing) else (module.__name__, name)
             things.setdefault(key, ([], thing))[0].append(name)
     return things
 
@@ -172,7 +171,7 @@ def _made_by(value: Any) -> Any:
     return made if inspect.isclass(made) else value
 
 
-def _entry(namespace: str, names: list[str], value: Any, public: set[int], package: str) -> Entry:
+def _entry(namespace: str, names: list[str], value: Any, public: Collection[Hashable], package: str) -> Entry:
     doc = own_doc(value) if inspect.isroutine(value) or inspect.isclass(value) else ""
     mirrored = [snake_case(name.split(".")[-1]) for name in mirrored_names(doc)]
     own = getattr(value, "__name__", "")
@@ -181,7 +180,7 @@ def _entry(namespace: str, names: list[str], value: Any, public: set[int], packa
     return Entry(namespace, ordered, value, doc, members)
 
 
-def _members(cls: type, public: set[int], package: str) -> list[Member]:
+def _members(cls: type, public: Collection[Hashable], package: str) -> list[Member]:
     """The methods and properties that a class has by itself, or from bases that are not public."""
     kinds = (FunctionType, classmethod, staticmethod, property, functools.cached_property)
     members: dict[str, Member] = {}

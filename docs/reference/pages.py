@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ForwardRef
+from typing import Any
 
 from markdown_it import MarkdownIt
 from pygments import highlight
@@ -17,6 +17,7 @@ from pygments.lexers import PythonConsoleLexer, PythonLexer
 
 from reference.docstrings import Example, Section, Text, first_sentence, parts
 from reference.names import Entry, Member, Namespace, mirrored_names
+from reference.signatures import argument_list, parameter_names, signature_text
 
 _OWN_PAGES = {"index.html": "Start", "names.html": "Names from A to Z", "tensorflowjs.html": "TensorFlow.js names"}
 _API = "https://js.tensorflow.org/api/4.22.0/#"
@@ -124,7 +125,7 @@ class Reference:
             if member.op is not None and (member.name in _OPERATORS or not member.name.startswith("__")):
                 op = self.of_value.get(id(member.op))
                 doc = inspect.cleandoc(member.op.__doc__ or "")
-                called = _OPERATORS.get(member.name, f"x.{member.name}({_arguments(member.op)})")
+                called = _OPERATORS.get(member.name, f"x.{member.name}({argument_list(member.op)})")
                 target = self._link(op) if op else self._inline(first_sentence(doc))
                 rows.append((f'<code id="{entry.path}.{member.name}">{html.escape(called)}</code>', target))
         heading = f'<h4 id="{entry.path}-operations">Operators, and methods that are functions of their own</h4>'
@@ -149,7 +150,7 @@ class Reference:
         return f'{called}<span class="p">({self._linked_types(arguments)}'
 
     def _doc(self, doc: str, value: Any = None) -> str:
-        self._parameters = set(_parameters(value)) if value is not None else set()
+        self._parameters = set(parameter_names(value)) if value is not None else set()
         return "".join(map(self._part, parts(doc)))
 
     def _part(self, part: Text | Section | Example) -> str:
@@ -281,65 +282,6 @@ def mirror_table(namespaces: list[Namespace]) -> Iterator[tuple[str, str]]:
                 if member.op is None:
                     for name in mirrored_names(member.doc, owners[0] if owners else ""):
                         yield name, f"{entry.path}.{member.name}"
-
-
-def signature_text(name: str, value: Any, method: bool = False) -> str:
-    """A call as it is written in Python, on one line if it fits, else an argument a line."""
-    function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return ""
-    shown = list(signature.parameters.values())
-    if method and not isinstance(value, staticmethod):
-        shown = shown[1:]
-    arguments: list[str] = []
-    for parameter in shown:
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in arguments and not _takes_rest(shown):
-            arguments.append("*")
-        arguments.append(_parameter(parameter))
-    result = signature.return_annotation
-    shown_result = result is not signature.empty and not inspect.isclass(value)
-    end = f") -> {_annotation(result)}" if shown_result else ")"
-    start = "async " if inspect.iscoroutinefunction(function) else ""
-    line = f"{start}{name}({', '.join(arguments)}{end}"
-    if len(line) <= 88:
-        return line
-    return f"{start}{name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + end
-
-
-def _takes_rest(parameters: list[inspect.Parameter]) -> bool:
-    return any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
-
-
-def _parameter(parameter: inspect.Parameter) -> str:
-    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-    text = stars + parameter.name
-    if parameter.annotation is not parameter.empty:
-        text += f": {_annotation(parameter.annotation)}"
-    if parameter.default is not parameter.empty:
-        default = parameter.default
-        shown = getattr(default, "__name__", None) if callable(default) else None
-        text += f" = {shown or repr(default)}" if ":" in text else f"={shown or repr(default)}"
-    return text
-
-
-def _annotation(annotation: Any) -> str:
-    if isinstance(annotation, ForwardRef):  # the fields of a named tuple
-        return annotation.__forward_arg__
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-
-
-def _parameters(value: Any) -> list[str]:
-    try:
-        return list(inspect.signature(value).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
-def _arguments(function: Any) -> str:
-    """The names of a function's arguments after the first, as they are passed to a method."""
-    return ", ".join(_parameters(function)[1:])
 
 
 def _links(namespaces: list[Namespace]) -> Iterator[tuple[str, str]]:
