@@ -497,3 +497,98 @@ def test_an_error_inside_grad_func_stays_as_it_is():
 
     with pytest.raises(TypeError, match="the user's own"):
         vg.grad(vg.custom_grad(lambda x: (x * 2, grad_func)))(1.0)
+
+
+# what variable_grads takes for scalars
+
+
+def test_a_scalar_returned_twice_counts_twice():
+    w = vg.variable([1.0, 2.0], name="w")
+
+    def f():
+        total = w.sum()
+        return {"loss": total, "again": [total]}
+
+    value, grads = vg.variable_grads(f)
+    assert (value.item(), grads["w"].tolist()) == (6.0, [2.0, 2.0])
+
+
+@pytest.mark.parametrize("other", [1.0, None, "text", np.float32(1.0)])
+def test_what_is_no_tensor_among_the_scalars_is_an_error_not_ignored(other):
+    w = vg.variable([1.0, 2.0], name="w")
+    with pytest.raises(TypeError, match=f"variable_grads: f must return .*got {type(other).__name__}"):
+        vg.variable_grads(lambda: [w.sum(), other])
+
+
+def test_scalars_of_several_dtypes_meet_in_the_wider_and_gradients_keep_their_variables_dtype():
+    w = vg.variable([1.0, 2.0], name="w")
+    value, grads = vg.variable_grads(lambda: [w.sum(), vg.scalar(3, dtype="int32"), vg.scalar(True)])
+    assert (value.item(), value.dtype, grads["w"].dtype) == (7.0, "float32", "float32")
+    value, grads = vg.variable_grads(lambda: [w.sum(), vg.scalar(0.5, dtype="float64")])
+    assert (value.item(), value.dtype, grads["w"].dtype) == (3.5, "float64", "float32")
+    with pytest.raises(TypeError, match="variable_grads: dtypes float32 and string"):
+        vg.variable_grads(lambda: [w.sum(), vg.scalar("text")])
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_variable_returned_as_it_is_is_a_value_of_its_own(listed):
+    w = vg.variable(3.0, name="w")
+    value, grads = vg.variable_grads(lambda: w, [w] if listed else None)
+    w.assign(5.0)
+    assert (value.item(), grads["w"].item()) == (3.0, 1.0)
+
+
+def test_variables_of_integers_are_not_trained():
+    w, steps = vg.variable([1.0, 2.0], name="w"), vg.variable(2, dtype="int32", name="steps")
+    loss = lambda: w.sum() * steps.cast("float32")  # noqa: E731
+    assert vg.variable_grads(loss).grads.keys() == {"w"}
+    assert vg.variable_grads(loss, [w, steps]).grads.keys() == {"w"}
+    vg.train.sgd(0.5).minimize(loss)
+    assert (w.tolist(), steps.item()) == ([0.0, 1.0], 2)
+    with pytest.raises(vg.GradientError, match="'steps' int32"):
+        vg.variable_grads(loss, [steps])
+
+
+@pytest.mark.parametrize("make", [vg.grad, vg.grads, vg.value_and_grad, vg.value_and_grads])
+def test_what_is_no_function_cannot_be_differentiated(make):
+    with pytest.raises(TypeError, match=f"{make.__name__}: f must be a function, got int"):
+        make(3)
+
+
+def test_the_gradient_for_integers_times_a_number_is_float32():
+    for f in (lambda x: x * 2, lambda x: 2 * x, lambda x: vg.stack(vg.unstack(x)[:1])):
+        assert vg.grad(f)(vg.tensor([3, 1], dtype="int32")).dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "float32"])
+def test_dy_takes_the_dtype_of_the_value(dtype):
+    x = vg.tensor([1.0, 2.0])
+    assert vg.grad(lambda x: x * x)(x, vg.tensor([1.0, 2.0], dtype=dtype)).dtype == "float32"
+
+
+# what functions given to custom_grad may do wrong
+
+
+def test_custom_grad_needs_a_function():
+    with pytest.raises(TypeError, match="custom_grad: f must be a function, got int"):
+        vg.custom_grad(3)
+
+
+def test_custom_grad_needs_a_value_and_a_function():
+    with pytest.raises(TypeError, match=r"\(value, grad_func\), got Tensor"):
+        vg.custom_grad(lambda x: x * 2)(1.0)
+
+
+@pytest.mark.parametrize("wrong", [None, 1.0, "dy", [None, None], [1.0, 2.0]])
+def test_the_gradients_of_a_custom_gradient_must_be_tensors(wrong):
+    f = vg.custom_grad(lambda a, b: (a * b, lambda dy: wrong))
+    with pytest.raises(TypeError, match=r"custom_grad: grad_func must return a tensor.*got"):
+        vg.grads(f)([1.0, 2.0])
+
+
+def test_an_error_inside_grad_func_stays_as_it_is():
+    def grad_func(dy, saved):
+        raise TypeError("the user's own")
+
+    with pytest.raises(TypeError, match="the user's own"):
+        vg.grad(vg.custom_grad(lambda x: (x * 2, grad_func)))(1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from varigrad.dtypes import is_differentiable
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import GradientError
 from varigrad.observe import OBSERVERS, observing
-from varigrad.ops.arguments import convert
+from varigrad.ops.arguments import convert, operands
 from varigrad.tape import Gradient, Tape
 from varigrad.tensor import Tensor, Variable, format_shape, registered_variables
 
@@ -95,6 +95,7 @@ def grad(f: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
     def gradient(x: Any, dy: Any = None) -> Tensor:
         return _differentiate("grad", f, [x], dy).grads[0]
 
+    _check_function("grad", f)
     return gradient
 
 
@@ -109,6 +110,7 @@ def grads(f: Callable[..., Tensor]) -> Callable[..., list[Tensor]]:
     def gradients(args: Sequence[Any], dy: Any = None) -> list[Tensor]:
         return _differentiate("grads", f, args, dy).grads
 
+    _check_function("grads", f)
     return gradients
 
 
@@ -125,6 +127,7 @@ def value_and_grad(f: Callable[[Any], Tensor]) -> Callable[..., ValueAndGrad]:
         value, gradients = _differentiate("value_and_grad", f, [x], dy)
         return ValueAndGrad(value, gradients[0])
 
+    _check_function("value_and_grad", f)
     return value_and_gradient
 
 
@@ -140,7 +143,13 @@ def value_and_grads(f: Callable[..., Tensor]) -> Callable[..., ValueAndGrads]:
     def value_and_gradients(args: Sequence[Any], dy: Any = None) -> ValueAndGrads:
         return _differentiate("value_and_grads", f, args, dy)
 
+    _check_function("value_and_grads", f)
     return value_and_gradients
+
+
+def _check_function(op: str, f: Any) -> None:
+    if not callable(f):
+        raise TypeError(f"{op}: f must be a function, got {type(f).__name__}")
 
 
 def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: Any) -> ValueAndGrads:
@@ -163,6 +172,8 @@ def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: A
             )
         if not is_differentiable(seed.storage.dtype):
             raise TypeError(f"{op}: dy must be floating, got {seed.dtype}; cast it with .cast('float32')")
+        if is_differentiable(value.storage.dtype):
+            seed = convert(seed, op, "dy", value.dtype)
     found = tape.gradients(value, seed, sources)
     for position, gradient in enumerate(found):
         if gradient is None:
@@ -221,25 +232,22 @@ def _trainable(var_list: Sequence[Variable]) -> list[Variable]:
     for position, variable in enumerate(var_list):
         if not isinstance(variable, Variable):
             raise TypeError(f"variable_grads: var_list[{position}] is a {type(variable).__name__}, not a variable")
-    trainable = [v for v in var_list if v.trainable]
+    trainable = [v for v in var_list if v.trainable and is_differentiable(v.storage.dtype)]
     if not trainable:
-        names = ", ".join(v.name for v in var_list)
-        raise GradientError(f"variable_grads: none of the variables is trainable ({names})")
+        names = ", ".join(f"{v.name!r} {v.dtype}" for v in var_list)
+        raise GradientError(f"variable_grads: none of the variables is trainable and floating ({names})")
     return trainable
 
 
 def _total(returned: Any) -> Tensor:
     """The scalar that `f` returned, or the sum of the scalars."""
-    if isinstance(returned, Tensor):
-        if not returned.storage.shape:
-            return returned
-        scalars = [returned]
-    else:
-        scalars = list(tensors_in(returned))
+    if returned.__class__ is Tensor and not returned.storage.shape:
+        return returned
+    scalars = list(_scalars_in(returned))
     if not scalars:
         raise TypeError(
             f"variable_grads: f must return a scalar tensor, or a list, tuple or dict of them, "
-            f"got {type(returned).__name__}"
+            f"got an empty {type(returned).__name__}"
         )
     for scalar in scalars:
         if scalar.rank != 0:
@@ -249,8 +257,26 @@ def _total(returned: Any) -> Tensor:
             )
     total = scalars[0]
     for scalar in scalars[1:]:
-        total = run_kernel("Add", (total, scalar))
-    return total
+        total = run_kernel("Add", operands("variable_grads", total, scalar))
+    # A variable stands for the value that it has now.
+    return run_kernel("Identity", (total,)) if isinstance(total, Variable) else total
+
+
+def _scalars_in(returned: Any) -> Iterator[Tensor]:
+    """What is to be summed, as often as it is there."""
+    if isinstance(returned, Tensor):
+        yield returned
+    elif isinstance(returned, Mapping):
+        for item in cast("Mapping[Any, Any]", returned).values():
+            yield from _scalars_in(item)
+    elif isinstance(returned, (list, tuple, set, frozenset)):
+        for item in cast("Iterable[Any]", returned):
+            yield from _scalars_in(item)
+    else:
+        raise TypeError(
+            f"variable_grads: f must return a scalar tensor, or a list, tuple or dict of them, "
+            f"got {type(returned).__name__}"
+        )
 
 
 def _no_path(tape: Tape, var_list: Sequence[Variable] | None) -> str:
@@ -291,6 +317,7 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
     >>> vg.grad(cautious_square)(vg.tensor([-2.0, 3.0])).tolist()
     [2.0, 3.0]
     """
+    _check_function("custom_grad", f)
     takes_save = _accepts_save(f)
 
     @functools.wraps(f)
@@ -305,9 +332,8 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
             return saved
 
         with observing(instead_of=Tape):
-            value, grad_func = f(*inputs, save) if takes_save(len(inputs)) else f(*inputs)
-        if not isinstance(value, Tensor) or not callable(grad_func):
-            raise TypeError("custom_grad: f must return a tensor and a function, (value, grad_func)")
+            result = f(*inputs, save) if takes_save(len(inputs)) else f(*inputs)
+        value, grad_func = _value_and_grad_func(result)
         if any(value is x for x in inputs):
             value = run_kernel("Identity", (value,))
         for observer in OBSERVERS.get():
@@ -319,24 +345,50 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
     return call
 
 
+def _value_and_grad_func(result: Any) -> tuple[Tensor, Callable[..., Any]]:
+    if isinstance(result, (tuple, list)):
+        pair = cast("Sequence[Any]", result)
+        if len(pair) == 2 and isinstance(pair[0], Tensor) and callable(pair[1]):
+            return pair[0], pair[1]
+    raise TypeError(
+        "custom_grad: f must return a tensor and a function, (value, grad_func), "
+        f"got {type(cast('object', result)).__name__}"
+    )
+
+
 def _accepts_save(f: Callable[..., Any]) -> Callable[[int], bool]:
-    positional = [
-        p
-        for p in inspect.signature(f).parameters.values()
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)
-    ]
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except ValueError:  # a built-in function that does not tell
+        return lambda given: False
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
     return lambda given: variadic or len(positional) > given
 
 
+def _gradients_of(result: Any) -> list[Tensor]:
+    """What a grad_func returned, as a list."""
+    if isinstance(result, Tensor):
+        return [result]
+    if not isinstance(result, (list, tuple)):
+        found = type(cast("object", result)).__name__
+        raise TypeError(f"custom_grad: grad_func must return a tensor or a list of them, got {found}")
+    gradients = list(cast("Sequence[Any]", result))
+    for position, gradient in enumerate(gradients):
+        if not isinstance(gradient, Tensor):
+            raise TypeError(
+                f"custom_grad: grad_func must return a tensor for each input, got {type(gradient).__name__} for input "
+                f"{position}; vg.zeros_like says that there is no gradient"
+            )
+    return gradients
+
+
 def _custom_rule(grad_func: Callable[..., Any], shapes: list[tuple[int, ...]]) -> Callable[..., Any]:
+    takes_saved = _accepts_save(grad_func)(1)
+
     def rule(dy: Tensor, *saved: Tensor) -> tuple[Tensor, ...]:
-        try:
-            inspect.signature(grad_func).bind(dy, saved)
-            result = grad_func(dy, list(saved))
-        except TypeError:
-            result = grad_func(dy)
-        gradients = [result] if isinstance(result, Tensor) else list(result)
+        result = grad_func(dy, list(saved)) if takes_saved else grad_func(dy)
+        gradients = _gradients_of(result)
         if len(gradients) != len(shapes):
             raise ValueError(f"custom_grad: grad_func returned {len(gradients)} gradients for {len(shapes)} inputs")
         for position, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):

@@ -219,7 +219,13 @@ class Tape(Observer):
         ids: list[int] = []
         for t in inputs:
             ids.append(t.id)
-            if t.__class__ is Variable and self._watch_variables and t.id not in tracked and t.trainable:  # pyright: ignore
+            if (
+                t.__class__ is Variable
+                and self._watch_variables
+                and t.id not in tracked
+                and t.trainable  # pyright: ignore
+                and t.storage.dtype.kind not in "biO"  # integers cannot change little by little
+            ):
                 tracked.add(t.id)
                 self.variables[t.id] = t  # pyright: ignore[reportArgumentType]
         if tracked.isdisjoint(ids):
@@ -307,7 +313,8 @@ def _take(flowing: dict[int, Tensor], outputs: list[tuple[int, tuple[int, ...], 
     if all(dy is None for dy in dys):
         return None
     return tuple(
-        Tensor(np.zeros(shape, dtype)) if dy is None else dy for dy, (_, shape, dtype) in zip(dys, outputs, strict=True)
+        Tensor(np.zeros(shape, np.float32 if dtype.kind in "bi" else dtype)) if dy is None else dy
+        for dy, (_, shape, dtype) in zip(dys, outputs, strict=True)
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from varigrad.autodiff import grads
 from varigrad.engine import run_kernel
+from varigrad.ops.arguments import convert
 from varigrad.ops.broadcast_util import broadcast_axes
 from varigrad.ops.comparison import keep_where, not_equal
 from varigrad.ops.elementwise import conj
@@ -35,6 +36,8 @@ def chain(derivative: Tensor, dy: Tensor, factor: float = 1.0) -> Tensor:
     A gradient of complex numbers is that for the real parts plus i times that for the imaginary ones; with the
     conjugate this product is right for it.
     """
+    if derivative.storage.dtype.kind == "i":  # beside which NumPy would make float64 of float32
+        derivative = convert(derivative, "chain", "derivative", dy.dtype)
     if factor == 1.0:
         return run_kernel("MultiplyNoNan", (conj(derivative), dy))
     return run_kernel("MultiplyNoNan", (conj(derivative), dy), {"factor": factor})
