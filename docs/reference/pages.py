@@ -47,9 +47,8 @@ class Reference:
         self._parameters: set[str] = set()
         self._code = HtmlFormatter[str](cssclass="code", wrapcode=True)
         dark = HtmlFormatter[str](style="github-dark").get_style_defs(".code")
-        self.style = (
-            f"{style}\n{self._code.get_style_defs('.code')}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
-        )
+        light = self._code.get_style_defs(".code")
+        self.style = f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{style}"
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["emphasis", "lheading"])
         self._markdown.add_render_rule("code_inline", lambda _renderer, *token: self._inline_code(*token))
 
