@@ -143,3 +143,23 @@ def test_values_that_a_tensor_cannot_hold_are_explained(values, dtype, error, me
 def test_none_is_not_a_tensor():
     with pytest.raises(TypeError, match="add: b must be a tensor or an array, got None"):
         vg.add([1.0], None)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+def test_complex_numbers_do_not_lose_their_imaginary_part_in_silence(dtype):
+    for values in (2j, [1, 2j], np.array([1j, 2.0])):
+        with pytest.raises(TypeError, match=f"tensor: values holds complex numbers, which cannot become {dtype}"):
+            vg.tensor(values, dtype=dtype)
+    z = vg.complex([1.0, 2.0], [3.0, 0.0])
+    assert z.cast("float32").tolist() == [1.0, 2.0]  # said by name
+    model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2])])
+    for values in (np.array([[1j, 2.0]]), z.reshape([1, 2])):
+        with pytest.raises(TypeError, match=r"complex"):
+            model.set_weights([values.reshape([2, 1]), [0.0]])
+
+
+@pytest.mark.parametrize("values", [np.zeros(2, [("a", "f4"), ("b", "i4")]), np.array(["2026-01-01"], "M8[D]")])
+@pytest.mark.parametrize("dtype", [None, "float32", "bool", "string"])
+def test_records_and_dates_are_no_tensors(values, dtype):
+    with pytest.raises(TypeError, match=r"tensor: values has dtype .*(tensor cannot hold|cannot become)"):
+        vg.tensor(values, dtype=dtype)

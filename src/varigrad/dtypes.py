@@ -155,9 +155,11 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
         array = _decode_strings(array, op, argument) if array.size else array.astype(object)
     elif array.dtype.kind in "OUS":
         raise TypeError(f"{op}: {argument} holds strings, which cannot become {dtype_name(target)}")
+    elif array.dtype.kind == "c" and target.kind != "c":
+        raise TypeError(f"{op}: {argument} holds complex numbers, which cannot become {dtype_name(target)}")
+    elif array.dtype.kind in "Mm" or array.dtype.names is not None:
+        raise TypeError(f"{op}: {argument} has dtype {array.dtype}, which cannot become {dtype_name(target)}")
     with np.errstate(all="ignore"):
-        if target.kind != "c" and array.dtype.kind == "c":
-            array = np.real(array)
         return np.array(array, dtype=target, order="C")
 
 

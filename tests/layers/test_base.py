@@ -193,3 +193,17 @@ def test_an_initializer_that_makes_another_shape_is_an_error():
 def test_only_classes_of_layers_and_the_like_can_be_registered():
     with pytest.raises(TypeError, match="register_class: needs a layer"):
         vg.serialization.register_class(dict)
+
+
+def test_strings_cannot_become_weights():
+    model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2], name="first")])
+    with pytest.raises(TypeError, match="set_weights: the value for first/bias is string, which cannot become float32"):
+        model.set_weights([[[1.0], [2.0]], vg.tensor(["a"])])
+    assert model.get_weights()[1].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("weights", [None, 3, (w for w in [[[1.0]], [0.0]])])
+def test_set_weights_takes_a_list(weights):
+    model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1])])
+    with pytest.raises(TypeError, match=r"set_weights: takes the values of sequential_.* as a list, got"):
+        model.set_weights(weights)

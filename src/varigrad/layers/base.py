@@ -278,6 +278,8 @@ class Layer(Serializable):
             ValueError: Another number of them, or another shape; the message names the weight.
         """
         variables = self.weights
+        if not isinstance(weights, (list, tuple)):
+            raise TypeError(f"set_weights: takes the values of {self.name} as a list, got {type(weights).__name__}")
         if len(weights) != len(variables):
             names = ", ".join(f"{v.original_name} {format_shape(v.shape)}" for v in variables) or "none"
             raise ValueError(

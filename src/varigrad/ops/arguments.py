@@ -45,6 +45,8 @@ def convert(value: TensorLike, op: str, argument: str, dtype: str | None = None)
     if isinstance(value, Tensor):
         if dtype is None or value.dtype == dtype:
             return value
+        if "string" in (value.dtype, dtype) or value.dtype == "complex64":
+            raise TypeError(f"{op}: {argument} is {value.dtype}, which cannot become {dtype}")
         return cast_to(value, dtype)
     if holds_tensors(value):
         return convert(_stack(value, op, argument), op, argument, dtype)
