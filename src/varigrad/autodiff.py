@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from varigrad.containers import tensors_in
-from varigrad.dtypes import is_differentiable
+from varigrad.dtypes import DIFFERENTIABLE, is_differentiable
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import GradientError
 from varigrad.observe import OBSERVERS, observing
@@ -297,7 +297,7 @@ def _broken(tape: Tape) -> str:
 
 def _ones_like(value: Tensor) -> Tensor:
     storage = value.storage
-    dtype = storage.dtype if storage.dtype.kind in "fc" else np.float32
+    dtype = storage.dtype if storage.dtype.char in DIFFERENTIABLE else np.float32
     return make_tensor(np.ones(storage.shape, dtype) if storage.shape else np.array(1, dtype))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from varigrad.dtypes import Array
+from varigrad.dtypes import DIFFERENTIABLE, Array
 from varigrad.environment import FlagValue, env
 from varigrad.observe import Observer, observe_everywhere, stop_observing
 from varigrad.tensor import Tensor, Variable, format_shape
@@ -95,7 +95,7 @@ class _Debugger(Observer):
 
 
 def _fault(values: Array) -> Fault | None:
-    if values.dtype.kind not in "fc" or np.isfinite(values).all():
+    if values.dtype.char not in DIFFERENTIABLE or np.isfinite(values).all():
         return None
     return "NaN" if np.isnan(values).any() else "infinite"
 

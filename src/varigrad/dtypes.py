@@ -1,31 +1,38 @@
 """dtypes: their names, their NumPy types, promotion, and conversion from Python, NumPy and pandas values.
 
-The names are TensorFlow.js's: float32, int32, bool, complex64, string. float64, float16 and int64 are extensions
-that appear only where the caller asks for them by name: a float64 or int64 array becomes float32 or int32.
+The names are TensorFlow.js's: float32, int32, bool, complex64, string. float64, float16, bfloat16 and int64 are
+extensions that appear only where the caller asks for them by name: a float64 or int64 array becomes float32 or int32.
+float16 and bfloat16, of half the width of float32, are for keeping numbers, not for computing with them: see
+`varigrad.halves`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Number
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 __all__ = [
+    "DIFFERENTIABLE",
+    "HALVES",
     "Array",
     "DType",
     "as_numpy",
     "dtype_name",
     "is_differentiable",
     "is_floating",
+    "kind_of",
     "numpy_dtype",
     "promote",
     "sum_out_type",
     "to_array",
     "upcast_type",
+    "when_halves_come",
 ]
 
-DType: TypeAlias = Literal["float32", "int32", "bool", "complex64", "string", "float64", "float16", "int64"]
+DType: TypeAlias = Literal["float32", "int32", "bool", "complex64", "string", "float64", "float16", "bfloat16", "int64"]
 Array: TypeAlias = np.ndarray[Any, Any]
 
 _NUMPY: dict[str, np.dtype[Any]] = {
@@ -35,15 +42,22 @@ _NUMPY: dict[str, np.dtype[Any]] = {
     "complex64": np.dtype(np.complex64),
     "string": np.dtype(object),
     "float64": np.dtype(np.float64),
-    "float16": np.dtype(np.float16),
     "int64": np.dtype(np.int64),
 }
-_NAMES: dict[np.dtype[Any], DType] = {_NUMPY[name]: name for name in get_args(DType)}
+_NAMES: dict[np.dtype[Any], DType] = {dtype: name for name, dtype in _NUMPY.items()}  # pyright: ignore[reportAssignmentType]
+
+# By the character that NumPy tells dtypes apart by; its `kind` won't do, for bfloat16 has none that is its own.
+HALVES = "eE"  # float16, bfloat16
+DIFFERENTIABLE = "fdFeE"
+
+_halves_have_come: list[Callable[[], None]] = []
 
 # Promotion takes the later of the two; bool gives way to all, complex64 to none.
 _ORDER: dict[str, int] = {
-    name: rank for rank, name in enumerate(["bool", "int32", "int64", "float16", "float32", "float64", "complex64"])
+    name: rank
+    for rank, name in enumerate(["bool", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64"])
 }
+_HALF_NAMES = ("float16", "bfloat16")
 
 
 def numpy_dtype(dtype: str, op: str = "dtype") -> np.dtype[Any]:
@@ -51,36 +65,79 @@ def numpy_dtype(dtype: str, op: str = "dtype") -> np.dtype[Any]:
     try:
         return _NUMPY[dtype]
     except (KeyError, TypeError):
-        raise ValueError(f"{op}: unknown dtype {dtype!r}; use one of {', '.join(_NUMPY)}") from None
+        if dtype in _HALF_NAMES:
+            return _add_half(dtype, op)
+        raise ValueError(f"{op}: unknown dtype {dtype!r}; use one of {', '.join(get_args(DType))}") from None
 
 
 def dtype_name(dtype: np.dtype[Any]) -> DType:
     """The dtype name of a NumPy dtype that tensors can hold."""
-    return _NAMES[dtype]
+    try:
+        return _NAMES[dtype]
+    except KeyError:
+        if dtype.char not in HALVES:
+            raise
+        _add_half(dtype.name, "dtype")
+        return _NAMES[dtype]
+
+
+def _add_half(name: str, op: str) -> np.dtype[Any]:
+    """Takes up float16 or bfloat16, which is asked for by name or met for the first time."""
+    if name == "float16":
+        dtype: np.dtype[Any] = np.dtype(np.float16)
+    else:
+        try:
+            from ml_dtypes import bfloat16  # optional, and loaded only where it is wanted
+        except ImportError:
+            raise ModuleNotFoundError(
+                f"{op}: bfloat16 comes with the package ml_dtypes: pip install 'varigrad[bfloat16]'"
+            ) from None
+        dtype = np.dtype(bfloat16)
+    _NUMPY[name] = dtype
+    _NAMES[dtype] = cast("DType", name)
+    for tell in _halves_have_come:
+        tell()
+    return dtype
+
+
+def when_halves_come(tell: Callable[[], None]) -> None:
+    """Has `tell` called when float16 or bfloat16 is first asked for."""
+    _halves_have_come.append(tell)
+
+
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """NumPy's letter for the kind of a dtype; `f` for bfloat16 too, of which NumPy knows none."""
+    return "f" if dtype.char in HALVES else dtype.kind
 
 
 def is_floating(dtype: str) -> bool:
     """Whether the dtype is a real floating-point one."""
-    return dtype in ("float32", "float64", "float16")
+    return dtype in ("float32", "float64", "float16", "bfloat16")
 
 
 def is_differentiable(dtype: np.dtype[Any]) -> bool:
     """Whether a gradient can flow through values of this NumPy dtype: real and complex floats."""
-    return dtype.kind in "fc"
+    return dtype.char in DIFFERENTIABLE
 
 
 def promote(a: str, b: str, op: str = "promote") -> DType:
-    """The dtype in which values of dtypes `a` and `b` meet: bool < int32 < int64 < float16 < float32 < float64 <
-    complex64. Strings meet only strings."""
+    """The dtype in which values of dtypes `a` and `b` meet: bool < int32 < int64 < float16, bfloat16 < float32 <
+    float64 < complex64. float16 and bfloat16, neither of which holds the other, meet in float32; strings meet only
+    strings."""
     if a == b:
         return a  # pyright: ignore[reportReturnType]
     if a not in _ORDER or b not in _ORDER:
         raise TypeError(f"{op}: dtypes {a} and {b} cannot be combined")
+    if a in _HALF_NAMES and b in _HALF_NAMES:
+        return "float32"
     return a if _ORDER[a] > _ORDER[b] else b  # pyright: ignore[reportReturnType]
 
 
 def upcast_type(type_a: str, type_b: str) -> DType:
-    """The dtype of what is made of two: the later of bool, int32, int64, float16, float32, float64, complex64.
+    """The dtype of what is made of two: the wider one.
+
+    Their order is bool, int32, int64, float16 or bfloat16, float32, float64, complex64; of float16 and bfloat16 it is
+    float32.
 
     Mirrors `tf.upcastType`.
 
@@ -140,6 +197,8 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
     else:
         target = None
     array = as_numpy(value, op, argument)
+    if array.dtype.char == "E" and array.dtype != target:
+        array = array.astype(np.float32)  # bfloat16, which NumPy hardly knows
     if array.dtype.kind == "O":
         array = _plain_objects(array, op, argument)
     if target is None:

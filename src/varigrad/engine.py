@@ -17,8 +17,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from varigrad.dtypes import Array
+from varigrad.dtypes import HALVES, Array, dtype_name, when_halves_come
 from varigrad.errors import KernelError, VariGradError
+from varigrad.halves import widened, widened_update
 from varigrad.observe import OBSERVERS
 from varigrad.tensor import Tensor, Variable, format_shape
 
@@ -41,7 +42,9 @@ REFERENCE = "numpy"  # the backend that has every kernel
 KERNELS: dict[str, dict[str, Kernel]] = {REFERENCE: {}}  # by backend
 _updates: dict[str, Kernel] = {}
 _active: dict[str, Kernel] = KERNELS[REFERENCE]
+_active_updates = _updates
 _active_name = REFERENCE
+_halves = False
 _timing = 0
 
 # Infinities and NaN are values here, as in TensorFlow.js; NumPy's warnings about them stay with NumPy's own users.
@@ -79,6 +82,7 @@ def register_update(name: str, function: Kernel) -> None:
     [1.0, 2.0]
     """
     _updates[name] = function
+    use_kernels()
 
 
 def kernel_names(backend: str = REFERENCE) -> list[str]:
@@ -106,10 +110,19 @@ def use_kernels(backend: str | None = None) -> None:
 
     Without a name, takes up what has changed in the tables.
     """
-    global _active, _active_name
+    global _active, _active_updates, _active_name
     _active_name = backend or _active_name
     reference = KERNELS[REFERENCE]
     _active = reference if _active_name == REFERENCE else {**reference, **KERNELS.get(_active_name, {})}
+    if _halves:
+        _active, _active_updates = widened(_active), widened_update(_updates)
+
+
+@when_halves_come
+def _use_halves() -> None:
+    global _halves
+    _halves = True
+    use_kernels()
 
 
 def make_tensor(storage: Array) -> Tensor:
@@ -121,6 +134,8 @@ def make_tensor(storage: Array) -> Tensor:
     [1.0, 1.0]
     """
     tensor = Tensor(storage)
+    if storage.dtype.char in HALVES:
+        dtype_name(storage.dtype)  # takes the dtype up
     observers = OBSERVERS.get()
     if observers:
         made = (tensor,)
@@ -217,7 +232,7 @@ def update_variables(
     for observer in OBSERVERS.get():
         observer.updating(name, targets, inputs, attrs, state)
     written = _own(targets)
-    _QUIET.copy().run(_updates[name], written, [t.storage for t in inputs], [t.storage for t in state], **attrs)
+    _QUIET.copy().run(_active_updates[name], written, [t.storage for t in inputs], [t.storage for t in state], **attrs)
 
 
 def share_values(variable: Variable, value: Tensor) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from varigrad.dtypes import DIFFERENTIABLE
 from varigrad.engine import run_kernel
 from varigrad.errors import GradientError
 from varigrad.observe import Observer
@@ -235,7 +236,7 @@ class Tape(Observer):
             several = [(t.id, t.storage.shape, t.storage.dtype) for t in outputs]
         differentiable = False
         for t in outputs:
-            if t.storage.dtype.kind in "fc":
+            if t.storage.dtype.char in DIFFERENTIABLE:
                 tracked.add(t.id)
                 differentiable = True
         rule, save = gradient or _gradients.get(kernel, _NO_GRADIENT)
@@ -250,7 +251,7 @@ class Tape(Observer):
         self._nodes.append((kernel, rule, saved, attrs, ids, first, several))
 
     def _watches_floats(self, inputs: tuple[Tensor, ...]) -> bool:
-        return any(t.id in self._tracked and t.storage.dtype.kind in "fc" for t in inputs)
+        return any(t.id in self._tracked and t.storage.dtype.char in DIFFERENTIABLE for t in inputs)
 
     def updating(
         self,

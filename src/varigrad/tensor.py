@@ -420,6 +420,7 @@ def _describe(tensor: Tensor) -> str:
 
 
 def _restore_tensor(values: Array) -> Tensor:
+    dtype_name(values.dtype)  # takes up what the process that restores has not met yet
     return Tensor(values)
 
 
@@ -430,6 +431,7 @@ def _restore_variable(
     original_name: str,
     constraint: Callable[[Tensor], Tensor] | None,
 ) -> Variable:
+    dtype_name(values.dtype)
     variable = Variable(values, trainable, name if name not in _registry else None)
     variable.original_name = original_name
     variable.constraint = constraint

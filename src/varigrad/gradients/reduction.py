@@ -50,7 +50,8 @@ def _extremum(dy: Tensor, x: Tensor, y: Tensor, axis: tuple[int, ...], keep_dims
 def _log_sum_exp(dy: Tensor, x: Tensor, y: Tensor, axis: tuple[int, ...], keep_dims: bool) -> Tensor:
     y = keep_axes(y, x.shape, axis, keep_dims)
     # Where all of x is -inf so is y; -inf less a finite number still has the exponential 0, and not NaN.
-    lowest = make_tensor(np.array(np.finfo(y.storage.dtype).min))
+    number = y.storage.dtype.type
+    lowest = make_tensor(np.array(np.nextafter(number(-np.inf), number(0))))
     softmax = run_kernel("Exp", (sub(x, run_kernel("Maximum", (y, lowest))),))
     return multiply_no_nan(softmax, keep_axes(dy, x.shape, axis, keep_dims))
 

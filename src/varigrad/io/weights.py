@@ -42,7 +42,7 @@ _QUANTIZED: dict[str, np.dtype[Any]] = {
     "float16": np.dtype("<f2"),
 }
 # What the others are written as.
-_WRITTEN_AS = {"float64": "float32", "float16": "float32", "int64": "int32"}
+_WRITTEN_AS = {"float64": "float32", "float16": "float32", "bfloat16": "float32", "int64": "int32"}
 
 
 class ModelFileError(VariGradError, ValueError):
@@ -248,8 +248,8 @@ def encode_weights(
 ) -> EncodedWeights:
     """Tensors as TensorFlow.js stores them: `data`, the bytes of all, and `specs`, what is in them.
 
-    Mirrors `tf.io.encodeWeights`. float64 and float16 become float32, and int64 becomes int32, for the format has no
-    others.
+    Mirrors `tf.io.encodeWeights`. float64, float16 and bfloat16 become float32, and int64 becomes int32, for the
+    format has no others.
 
     Args:
         tensors: Tensors or arrays by name.

@@ -33,7 +33,7 @@ class LayerOptions(TypedDict, total=False):
         input_shape: For a model's first layer, the shape of one input, without the batch.
         batch_input_shape: The same with the batch, `[None, 28, 28, 1]`.
         batch_size: The batch of `input_shape`, if it is fixed.
-        dtype: The dtype of inputs; float64 and float16 make the weights so too. float32 by default.
+        dtype: The dtype of inputs; float64, float16 and bfloat16 make the weights so too. float32 by default.
         input_dtype: The same, under its older name.
         weights: First values of the weights, in the order of `get_weights`.
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from varigrad.dtypes import Array
+from varigrad.dtypes import Array, kind_of
 from varigrad.io.matching import match_names
 from varigrad.io.model_json import read_document, read_manifest
 from varigrad.io.topology import normalize_topology
@@ -128,7 +128,7 @@ def _fill(model: LayersModel, deferred: Sequence[DeferredValue], found: Mapping[
                 f"weight {source!r} has shape {format_shape(values.shape)} in the file, but {model.name} needs "
                 f"{format_shape(variable.shape)}"
             )
-        kinds = {values.dtype.kind, variable.storage.dtype.kind}
+        kinds = {kind_of(values.dtype), kind_of(variable.storage.dtype)}
         if len(kinds) > 1:
             raise ModelFileError(
                 f"weight {source!r} is {values.dtype} in the file, but {model.name} needs {variable.dtype}"

@@ -182,8 +182,8 @@ class LayersModel(Layer):
         """Writes the model as a TensorFlow.js layers-model: `model.json` and the weights beside it.
 
         TensorFlow.js opens it with `tf.loadLayersModel`, and `vg.load_layers_model` here. Weights of dtypes that the
-        format lacks, float64 and float16, are written as float32. A model that was there before stays whole until the
-        new one is. Mirrors `tf.LayersModel.save`.
+        format lacks, float64, float16 and bfloat16, are written as float32. A model that was there before stays whole
+        until the new one is. Mirrors `tf.LayersModel.save`.
 
         Args:
             path: A folder, made if it is missing; a `file://` URL of one; or the path of the JSON file.

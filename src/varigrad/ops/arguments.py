@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from varigrad.dtypes import DType, as_numpy, dtype_name, numpy_dtype, promote, to_array
+from varigrad.dtypes import DType, as_numpy, dtype_name, kind_of, numpy_dtype, promote, to_array
 from varigrad.engine import NO_ATTRS, Attrs, make_tensor, run_kernel
 from varigrad.tensor import Tensor, format_shape
 
@@ -77,7 +77,7 @@ def accept(value: TensorLike, op: str, argument: str, kinds: str) -> Tensor:
         TypeError: strings where numbers are wanted, complex numbers where real ones are.
     """
     x = convert(value, op, argument, "bool" if kinds == "b" and not isinstance(value, Tensor) else None)
-    kind = x.storage.dtype.kind
+    kind = kind_of(x.storage.dtype)
     if kind in kinds:
         return x
     if kind == "b" and "i" in kinds:
@@ -129,7 +129,7 @@ def require_floating(value: TensorLike, op: str, argument: str) -> Tensor:
         TypeError: it holds others; integers, such as pixels, are for the caller to cast and to scale.
     """
     x = convert(value, op, argument)
-    if x.storage.dtype.kind != "f":
+    if kind_of(x.storage.dtype) != "f":
         raise TypeError(f"{op}: {argument} must be floating, got {x.dtype}; cast it with .cast('float32')")
     return x
 
@@ -212,7 +212,7 @@ def _beside(tensor: Tensor, value: TensorLike, op: str, argument: str) -> Tensor
         return value
     dtype = tensor.storage.dtype
     adopted_by = "fc" if isinstance(value, float) else "fci" if isinstance(value, int) else ""
-    if dtype.kind not in adopted_by or isinstance(value, bool):
+    if kind_of(dtype) not in adopted_by or isinstance(value, bool):
         return convert(value, op, argument)
     try:
         return make_tensor(np.array(value, dtype))
@@ -231,7 +231,7 @@ def binary(kernel: str, op: str, a: TensorLike, b: TensorLike, kinds: str = NUME
     ):
         if kinds != "b":
             a, b = operands(op, a, b)
-        if kinds == "b" or a.storage.dtype.kind not in kinds:
+        if kinds == "b" or kind_of(a.storage.dtype) not in kinds:
             a, b = accept(a, op, "a", kinds), accept(b, op, "b", kinds)
     try:
         return run_kernel(kernel, (a, b))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from varigrad.dtypes import as_numpy, to_array
+from varigrad.dtypes import as_numpy, kind_of, to_array
 from varigrad.engine import make_tensor, share_values
 from varigrad.ops import arithmetic
 from varigrad.ops.arguments import TensorLike
@@ -47,7 +47,7 @@ def assign(variable: Variable, value: TensorLike) -> Variable:
 
 def _convert(variable: Variable, value: TensorLike) -> Tensor:
     array = as_numpy(value, "assign", "value")
-    if variable.storage.dtype.kind in "ib" and array.dtype.kind == "f" and (array % 1).any():
+    if variable.storage.dtype.kind in "ib" and kind_of(array.dtype) == "f" and (array % 1).any():
         raise TypeError(
             f"assign: the variable {variable.name!r} is {variable.dtype}, which cannot hold fractions; round them first"
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from varigrad.dtypes import kind_of
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import NUMERIC, REAL, TensorLike, accept, binary, floating_unary, unary
 from varigrad.ops.arithmetic import add, maximum, minimum, mul, multiply_no_nan, scale
@@ -218,7 +219,7 @@ def round(x: TensorLike) -> Tensor:
     [0.0, 2.0, 3.0]
     """
     x = accept(x, "round", "x", REAL)
-    return run_kernel("Round" if x.storage.dtype.kind == "f" else "Identity", (x,))
+    return run_kernel("Round" if kind_of(x.storage.dtype) == "f" else "Identity", (x,))
 
 
 def clip_by_value(x: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike) -> Tensor:

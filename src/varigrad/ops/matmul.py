@@ -7,7 +7,7 @@ import string
 from functools import lru_cache
 from math import prod
 
-from varigrad.dtypes import promote
+from varigrad.dtypes import kind_of, promote
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, cast_to, convert, operands, reshape_to
 from varigrad.tensor import Tensor, format_shape
@@ -189,7 +189,7 @@ def _numeric(op: str, a: TensorLike, b: TensorLike) -> tuple[Tensor, Tensor]:
     """Two arguments of one numeric dtype; bools count as integers."""
     if not (isinstance(a, Tensor) and isinstance(b, Tensor) and a.storage.dtype is b.storage.dtype):
         a, b = operands(op, a, b)
-    kind = a.storage.dtype.kind
+    kind = kind_of(a.storage.dtype)
     if kind == "f":
         return a, b
     if kind == "O":

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from varigrad import randomness
-from varigrad.dtypes import is_floating, numpy_dtype
+from varigrad.dtypes import is_floating, kind_of, numpy_dtype
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import TensorLike, convert, convert_floating, normalize_shape
 from varigrad.randomness import number_text
@@ -209,7 +209,7 @@ def dropout(x: TensorLike, rate: float, noise_shape: Sequence[int | None] | None
     [2.5, 0.0, 7.5, 0.0, 0.0]
     """
     x = convert(x, "dropout", "x")
-    if x.storage.dtype.kind != "f":
+    if kind_of(x.storage.dtype) != "f":
         raise TypeError(f"dropout: x must be floating-point, for what stays is scaled, got {x.dtype}")
     if not 0 <= rate < 1:
         raise ValueError(f"dropout: rate must be at least 0 and less than 1, got {rate}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,20 @@ def _norm(gradient: Array) -> float:
     return math.sqrt(square)
 
 
+def _common_dtype(gradients: Sequence[Array]) -> np.dtype[Any]:
+    first = gradients[0].dtype
+    if all(gradient.dtype == first for gradient in gradients):
+        return first
+    # Not np.result_type, which knows none for float16 and bfloat16.
+    return np.dtype(np.float64 if any(gradient.dtype == np.float64 for gradient in gradients) else np.float32)
+
+
 def _global_norm(*gradients: Array) -> Array:
-    return np.array(math.hypot(*map(_norm, gradients)), np.result_type(*gradients))
+    return np.array(math.hypot(*map(_norm, gradients)), _common_dtype(gradients))
 
 
 def _each_norm(*gradients: Array) -> Array:
-    return np.array([_norm(gradient) for gradient in gradients], np.result_type(*gradients))
+    return np.array([_norm(gradient) for gradient in gradients], _common_dtype(gradients))
 
 
 def _scale_to_norm(*inputs: Array) -> tuple[Array, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from varigrad import randomness
 from varigrad.backends.numpy.alea import Alea, gammas, normals, round_half_up
-from varigrad.dtypes import Array, numpy_dtype
+from varigrad.dtypes import HALVES, Array, numpy_dtype
 
 __all__ = ["KERNELS"]
 
@@ -39,7 +39,7 @@ def _uniform(shape: Shape, minval: float, maxval: float, dtype: str, seed: str |
     target = numpy_dtype(dtype)
     if seed is not None:
         drawn = minval + (maxval - minval) * Alea(seed).draw(math.prod(shape))
-        return _finish(drawn.astype(np.int64) if target.kind in "ib" else drawn, shape, target)
+        return _finish(drawn.astype(np.int64) if target.kind in "ib" else _below(drawn, maxval, target), shape, target)
     width = _width(target)
     values = _fresh("random", shape, width)
     if maxval - minval != 1:
@@ -51,7 +51,18 @@ def _uniform(shape: Shape, minval: float, maxval: float, dtype: str, seed: str |
     elif width is np.float32 and maxval > minval:
         # Rounding may reach the end of the range, which does not belong to it.
         np.minimum(values, np.nextafter(width(maxval), width(minval)), out=values)
+    else:
+        values = _below(values, maxval, target)
     return _finish(values, shape, target)
+
+
+def _below(values: Array, end: float, dtype: np.dtype[Any]) -> Array:
+    """Numbers below `end` that are so as float16 or bfloat16 too."""
+    if dtype.char not in HALVES:
+        return values
+    rounded = values.astype(dtype)
+    limit = dtype.type(end)
+    return np.minimum(rounded, np.nextafter(limit, dtype.type(-np.inf))) if (values < end).all() else rounded
 
 
 def _normal(shape: Shape, mean: float, std_dev: float, dtype: str, seed: str | None) -> Array:
