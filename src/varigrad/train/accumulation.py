@@ -11,6 +11,7 @@ import numpy as np
 
 from varigrad.autodiff import VariableGrads
 from varigrad.engine import make_tensor, update_variables
+from varigrad.halves import computing_dtype
 from varigrad.ops.arithmetic import mul
 from varigrad.tensor import Tensor, Variable, find_variable
 from varigrad.train.optimizer import Gradients, LearningRate, Optimizer
@@ -122,7 +123,7 @@ class GradientAccumulator:
         entry = self._sums.get(variable.name)
         if entry is None or entry[0]() is not variable:
             # Not announced to observers: sums outlive the tidy scope of a batch.
-            entry = weakref.ref(variable), Tensor(np.zeros_like(variable.storage))
+            entry = weakref.ref(variable), Tensor(np.zeros(variable.shape, computing_dtype(variable.storage.dtype)))
             self._sums[variable.name] = entry
         return entry[1]
 

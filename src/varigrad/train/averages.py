@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from varigrad.dtypes import is_floating
+from varigrad.dtypes import Array, is_floating
 from varigrad.engine import make_tensor, update_variables
+from varigrad.halves import computing_dtype
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, format_shape
 from varigrad.train.named import NamedTensor, by_name
@@ -55,9 +56,8 @@ class ExponentialMovingAverage:
         self.zero_debias = zero_debias
         self.updates = 0
         self._start_weight = 1.0  # what the average still holds of the value that it started from
-        start = np.zeros_like if zero_debias else np.copy
         # Not announced to observers: averages outlive the tidy scope in which they are made.
-        self._averages = tuple([Tensor(np.asarray(start(v.storage))) for v in self.variables])
+        self._averages = tuple([Tensor(self._start(v.storage)) for v in self.variables])
 
     def update(self) -> None:
         """Takes the variables' present values into the averages; to be called after each training step."""
@@ -131,12 +131,18 @@ class ExponentialMovingAverage:
         for variable, average in zip(self.variables, self._averages, strict=True):
             average.storage[...] = given[f"{variable.name}/average"]
 
-    def _read(self, variable: Variable, average: Tensor) -> Any:
+    def _start(self, values: Array) -> Array:
+        """Where the average of a variable starts; in float32 for one of float16 or bfloat16."""
+        dtype = computing_dtype(values.dtype)
+        return np.zeros(values.shape, dtype) if self.zero_debias else np.array(values, dtype)
+
+    def _read(self, variable: Variable, average: Tensor) -> Array:
+        dtype = variable.storage.dtype
         if not self.zero_debias:
-            return average.storage.copy()
+            return np.array(average.storage, dtype)
         if not self.updates:
             return variable.numpy()
-        return np.asarray(average.storage / average.storage.dtype.type(1 - self._start_weight))
+        return np.asarray(average.storage / average.storage.dtype.type(1 - self._start_weight), dtype)
 
 
 exponential_moving_average = ExponentialMovingAverage

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from varigrad.dtypes import kind_of
 from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
 from varigrad.ops.arguments import convert
 from varigrad.ops.elementwise import clip_by_value as clip_tensor_by_value
@@ -124,7 +125,7 @@ def _present(op: str, gradients: Any) -> dict[str, Tensor]:
         if gradient is None:
             continue
         tensor = present[name] = convert(gradient, op, name)
-        if tensor.storage.dtype.kind != "f":
+        if kind_of(tensor.storage.dtype) != "f":
             raise TypeError(f"train.{op}: the gradient {name!r} is {tensor.dtype}; it must be floating-point")
     return present
 

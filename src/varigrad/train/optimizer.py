@@ -14,6 +14,7 @@ from varigrad.backends.numpy.optimizers import Rule, fused
 from varigrad.dtypes import Array, is_floating
 from varigrad.engine import NO_ATTRS, make_tensor, register_update, update_variables
 from varigrad.errors import DisposedError
+from varigrad.halves import computing_dtype
 from varigrad.ops.arguments import cast_to, convert
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, call_site, find_variable, format_shape
@@ -60,6 +61,10 @@ class Optimizer:
     State belongs to a variable, found by its name: variables may be missing from a step, frozen (`trainable` False:
     skipped, with no change of state), added and reordered without touching another's. A new variable under an old name
     starts afresh. Two threads may share an optimizer.
+
+    Variables of float16 and bfloat16 are updated in float32, with slots of float32, and rounded after each step. What
+    is less than half of the last digit of a number is then lost; where steps get that small, keep the variable in
+    float32 and cast what is computed with it.
 
     A subclass names its update kernel, its slots and its hyperparameters, and computes the step's numbers:
 
@@ -197,7 +202,7 @@ class Optimizer:
                 step = steps.get(dtype.num)
                 if step is None:
                     # Not announced to observers: these numbers are no constant of a step that is captured.
-                    step = steps[dtype.num] = Tensor(np.array(numbers, dtype))
+                    step = steps[dtype.num] = Tensor(np.array(numbers, computing_dtype(dtype)))
                 update_variables(kernel, targets, (*given, step), NO_ATTRS, slots)
             for targets, _, _ in updates:
                 for target in targets:

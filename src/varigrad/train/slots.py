@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from varigrad.dtypes import Array
+from varigrad.halves import computing_dtype
 from varigrad.scopes import dispose
 from varigrad.tensor import Tensor, Variable, find_variable, format_shape
 from varigrad.train.named import list_names, other_variables
@@ -30,7 +31,11 @@ class Member(NamedTuple):
 
 
 class SlotGroup:
-    """Variables of one dtype that are updated together; slot `k` of all of them is the flat tensor `slots[k]`."""
+    """Variables of one dtype that are updated together; slot `k` of all of them is the flat tensor `slots[k]`.
+
+    Slots have the dtype of the variables, but float32 where these are float16 or bfloat16: a mean of squares is out of
+    reach of the first, and too near to what is added to it for the second.
+    """
 
     __slots__ = ("_ends", "_parts", "dtype", "members", "slots")
 
@@ -39,7 +44,7 @@ class SlotGroup:
         self.members = [Member(v.name, weakref.ref(v), v.storage.shape) for v in variables]
         self._ends = [0, *accumulate(v.storage.size for v in variables)]
         # Not announced to observers: slots outlive the tidy scope in which a variable is first trained.
-        self.slots = tuple([Tensor(np.full(self._ends[-1], fill, self.dtype)) for fill in fills])
+        self.slots = tuple([Tensor(np.full(self._ends[-1], fill, computing_dtype(self.dtype))) for fill in fills])
         self._parts: dict[int, tuple[Tensor, ...]] = {}
 
     def living(self) -> list[tuple[int, Variable]]:
