@@ -1,5 +1,8 @@
 """dtypes: names, promotion, and what Python, NumPy and pandas values become."""
 
+import pickle
+import subprocess
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -143,6 +146,43 @@ def test_values_that_a_tensor_cannot_hold_are_explained(values, dtype, error, me
 def test_none_is_not_a_tensor():
     with pytest.raises(TypeError, match="add: b must be a tensor or an array, got None"):
         vg.add([1.0], None)
+
+
+def in_a_fresh_process(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_ml_dtypes_is_loaded_when_bfloat16_is_asked_for():
+    assert in_a_fresh_process(
+        "import sys, varigrad as vg; vg.zeros([1], 'float16') + 1; print('ml_dtypes' in sys.modules); "
+        "vg.zeros([1], 'bfloat16'); print('ml_dtypes' in sys.modules)"
+    ).split() == ["False", "True"]
+
+
+def test_the_error_without_ml_dtypes_names_the_extra():
+    assert (
+        in_a_fresh_process(
+            "import sys; sys.modules['ml_dtypes'] = None\n"
+            "import varigrad as vg\n"
+            "try: vg.zeros([1], 'bfloat16')\n"
+            "except ModuleNotFoundError as error: print(error)"
+        )
+        == "zeros: bfloat16 comes with the package ml_dtypes: pip install 'varigrad[bfloat16]'"
+    )
+
+
+def test_arrays_and_pickles_bring_bfloat16_to_a_process_that_has_not_met_it():
+    values = np.array([1.5, -2.0], numpy_dtype("bfloat16"))
+    assert vg.tensor(values).dtype == "float32"
+    assert vg.tensor(values, dtype="bfloat16").dtype == "bfloat16"
+    assert vg.tensor(values, dtype="int32").tolist() == [1, -2]
+    assert pickle.loads(pickle.dumps(vg.tensor(values, dtype="bfloat16"))).dtype == "bfloat16"
+    code = (
+        "import pickle, varigrad as vg; x = pickle.loads({}); "
+        "print(x.dtype, vg.sum(vg.concat([x] * 1000)).item(), type(x.tolist()[0]).__name__)"
+    )
+    for x in (vg.tensor(values, dtype="bfloat16"), vg.tensor([1.5, -2.0], dtype="float16")):
+        assert in_a_fresh_process(code.format(pickle.dumps(x))) == f"{x.dtype} -500.0 float"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
