@@ -174,15 +174,19 @@ def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: A
             raise TypeError(f"{op}: dy must be floating, got {seed.dtype}; cast it with .cast('float32')")
         if is_differentiable(value.storage.dtype):
             seed = convert(seed, op, "dy", value.dtype)
+    taken = tape.taken()
     found = tape.gradients(value, seed, sources)
     for position, gradient in enumerate(found):
         if gradient is None:
-            if not tape.broken_by:
+            source = sources[position]
+            # Integers and bools may count in ways that no gradient tells, such as the condition of where.
+            counted = source.id in taken and not is_differentiable(source.storage.dtype)
+            if not tape.broken_by and not counted:
                 raise GradientError(
                     f"{op}: the result of f does not depend on argument {position}; "
                     "compute it from the arguments that f is given"
                 )
-            found[position] = run_kernel("ZerosLike", (_ones_like(sources[position]),))
+            found[position] = run_kernel("ZerosLike", (_ones_like(source),))
     return ValueAndGrads(value, cast("list[Tensor]", found))
 
 

@@ -275,9 +275,9 @@ class Tape(Observer):
             kept = [stand_ins.get(v.id, v) if isinstance(v, Tensor) else v for v in saved]
             self._nodes[position] = (kernel, rule, kept, attrs, ids, first, several)
 
-    def tracks(self, tensor: Tensor) -> bool:
-        """Whether the tensor is watched or computed from what is."""
-        return tensor.id in self._tracked
+    def taken(self) -> set[int]:
+        """The ids of the tensors that recorded kernels took."""
+        return {identifier for _, _, _, _, ids, _, _ in self._nodes for identifier in ids}
 
     def gradients(self, y: Tensor, dy: Tensor, sources: Sequence[Tensor]) -> list[Tensor | None]:
         """The gradient of `y`, weighted by `dy`, with respect to each source; None where no path leads to it.

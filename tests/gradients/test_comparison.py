@@ -52,9 +52,11 @@ def test_a_condition_on_a_differentiated_tensor_is_no_obstacle(positive):
     assert vg.grad(lambda x: vg.where(positive(x), x**2, 0))(vg.tensor([3.0, -1.0])).tolist() == [6, 0]
 
 
-def test_the_gradient_of_a_comparison_alone_is_an_error():
-    with pytest.raises(GradientError):
-        vg.grad(lambda x: x > 0)(vg.tensor([1.0]))
+def test_a_comparison_has_gradient_zero_and_trains_nothing():
+    assert vg.grad(lambda x: x > 0)(vg.tensor([1.0])).tolist() == [0.0]
+    w = vg.variable(1.0)
+    with pytest.raises(GradientError, match="Greater"):
+        vg.variable_grads(lambda: w > 0, [w])
 
 
 def test_an_infinite_or_nan_gradient_stays_on_the_chosen_side():
