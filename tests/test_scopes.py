@@ -337,3 +337,42 @@ def test_tidy_takes_a_name_that_is_a_string():
     assert vg.tidy("name", lambda: 5) == 5
     with pytest.raises(TypeError, match="name must be a string"):
         vg.tidy(4, lambda: 5)
+
+
+def test_memory_can_be_asked_for_while_another_thread_trains():
+    done = threading.Event()
+    errors: list[BaseException] = []
+
+    def watch():
+        try:
+            while not done.is_set():
+                vg.memory()
+                vg.memory(by_site=True)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    w = vg.variable(np.ones((5, 1), np.float32), name="w")
+    x = vg.ones([8, 5])
+    optimizer = vg.train.adam(0.01)
+    for _ in range(400):
+        with vg.tidy():
+            optimizer.minimize(lambda: (x.mat_mul(w) - 1.0).square().mean())
+    done.set()
+    thread.join()
+    assert errors == []
+
+
+def test_a_profile_leaves_nothing_to_the_garbage_collector():
+    w = vg.variable([1.0, 2.0], name="w")
+    vg.profile(lambda: (w * 2.0).sum())
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        for _ in range(10):
+            vg.profile(lambda: (w * 2.0).sum())
+        assert len(gc.get_objects()) - before < 20
+    finally:
+        gc.enable()

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 from varigrad.containers import tensors_in
 from varigrad.dtypes import Array
 from varigrad.engine import timing_kernels
+from varigrad.errors import DisposedError
 from varigrad.observe import OBSERVERS, Observer, observing
 from varigrad.tensor import Tensor, Variable, call_site, forget_variable, registered_variables
 
@@ -222,7 +223,7 @@ class _Sites(Observer):
         for tensor in outputs:
             self.site_of[tensor.id] = site
         if len(self.site_of) > 100_000:
-            alive = {t.id for t in _live_tensors()}
+            alive = {t.id for t, _ in _live_tensors()}
             self.site_of = {i: s for i, s in self.site_of.items() if i in alive}
 
 
@@ -243,7 +244,7 @@ def memory(by_site: bool = False) -> MemoryInfo:
     2
     """
     tensors = list(_live_tensors())
-    buffers = {id(owner): _num_bytes(owner) for owner in map(_owner, tensors)}
+    buffers = {id(owner): _num_bytes(owner) for owner in [_owner(storage) for _, storage in tensors]}
     totals = MemoryInfo(len(tensors), len(buffers), sum(buffers.values()))
     if not by_site:
         return totals
@@ -252,21 +253,27 @@ def memory(by_site: bool = False) -> MemoryInfo:
         recorder = _Sites()
         OBSERVERS.set((*OBSERVERS.get(), recorder))
     sites: dict[str, tuple[int, int]] = {}
-    for tensor in tensors:
+    for tensor, storage in tensors:
         site = recorder.site_of.get(tensor.id, "(made earlier)")
         count, size = sites.get(site, (0, 0))
-        sites[site] = (count + 1, size + _num_bytes(tensor.storage))
+        sites[site] = (count + 1, size + _num_bytes(storage))
     ordered = dict(sorted(sites.items(), key=lambda item: -item[1][1]))
     return totals._replace(sites=ordered)
 
 
-def _live_tensors() -> Iterator[Tensor]:
+def _live_tensors() -> Iterator[tuple[Tensor, Array]]:
+    """The tensors that are not disposed, and their arrays, which stay even if another thread disposes of them now."""
     # Asking the garbage collector costs nothing until asked; a count kept at each creation would slow every kernel.
-    return (o for o in gc.get_objects() if issubclass(type(o), Tensor) and not o.is_disposed)
+    for candidate in gc.get_objects():
+        if issubclass(type(candidate), Tensor):
+            try:
+                yield candidate, candidate.storage
+            except (DisposedError, AttributeError):  # disposed, or in another thread's making
+                continue
 
 
-def _owner(tensor: Tensor) -> Any:
-    array: Any = tensor.storage
+def _owner(storage: Array) -> Any:
+    array: Any = storage
     while isinstance(array.base, type(array)):
         array = array.base
     return array
@@ -333,8 +340,8 @@ class _Profiler(Observer):
         self._buffers: dict[int, weakref.ref[Any]] = {}
         self._updated: tuple[Variable, ...] = ()  # their memory may be another by now
         self._bytes = self._made_bytes = 0
-        for tensor in _live_tensors():
-            self._count(tensor, made=False)
+        for tensor, storage in _live_tensors():
+            self._count(tensor, storage, made=False)
 
     def ran(
         self,
@@ -346,9 +353,9 @@ class _Profiler(Observer):
     ) -> None:
         for variable in self._updated:
             if not variable.is_disposed:
-                self._count(variable)
+                self._count(variable, variable.storage)
         self._updated = ()
-        added = sum([self._count(tensor) for tensor in outputs])
+        added = sum([self._count(tensor, tensor.storage) for tensor in outputs])
         self.peak_bytes = max(self.peak_bytes, self._made_bytes)
         if kernel != "Constant":
             self.kernels.append(
@@ -379,11 +386,16 @@ class _Profiler(Observer):
         for tensor in tensors:
             self._tensors.pop(tensor.id, None)
 
-    def _count(self, tensor: Tensor, made: bool = True) -> int:
+    def end(self) -> None:
+        """Stops counting; the references that did would keep the profiler alive until the garbage collector runs."""
+        self._tensors.clear()
+        self._buffers.clear()
+
+    def _count(self, tensor: Tensor, storage: Array, made: bool = True) -> int:
         """Counts a tensor; returns the bytes of its memory if that was not counted yet."""
         identity = tensor.id
         self._tensors[identity] = weakref.ref(tensor, lambda _: self._tensors.pop(identity, None))
-        owner = _owner(tensor)
+        owner = _owner(storage)
         key = id(owner)
         if key in self._buffers:
             return 0
@@ -412,8 +424,11 @@ def profile(f: Callable[[], Any]) -> ProfileInfo:
     """
     before = memory()
     profiler = _Profiler()
-    with observing(profiler), timing_kernels():
-        result = f()
+    try:
+        with observing(profiler), timing_kernels():
+            result = f()
+    finally:
+        profiler.end()
     after = memory()
     return ProfileInfo(
         result,
