@@ -234,7 +234,16 @@ def test_dtypes_meet_in_one_that_holds_both(a, b, dtype):
 @pytest.mark.parametrize("dtype", ["float64", *HALVES])
 def test_python_numbers_take_the_dtype_of_the_tensor_beside_them(dtype):
     x = vg.tensor([1.0, 2.0], dtype=dtype)
-    for y in (x + 1, 2.5 * x, x**2, 1 / x, x - 0.5, vg.maximum(x, 1), vg.where([True, False], x, 0)):
+    for y in (
+        x + 1,
+        2.5 * x,
+        x**2,
+        1 / x,
+        x - 0.5,
+        vg.maximum(x, 1),
+        vg.where([True, False], x, 0),
+        vg.stack([x[0], 3]),
+    ):
         assert y.dtype == dtype
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = [
     "broadcast_shapes",
     "cast_to",
     "convert",
+    "convert_each",
     "convert_floating",
     "convert_integers",
     "floating_unary",
@@ -99,13 +100,8 @@ def holds_tensors(value: TensorLike) -> bool:
 
 
 def _stack(items: Sequence[TensorLike], op: str, argument: str) -> Tensor:
-    """Nested lists with tensors in them as one tensor, through which gradients flow. Numbers beside a tensor take its
-    dtype."""
-    first = next(iter(item for item in items if isinstance(item, Tensor)), None)
-    parts = [
-        convert(item, op, f"{argument}[{place}]") if first is None else _beside(first, item, op, f"{argument}[{place}]")
-        for place, item in enumerate(items)
-    ]
+    """Nested lists with tensors in them as one tensor, through which gradients flow."""
+    parts = convert_each(items, op, argument)
     dtype = parts[0].dtype
     for place, part in enumerate(parts):
         dtype = promote(dtype, part.dtype, op)
@@ -115,6 +111,16 @@ def _stack(items: Sequence[TensorLike], op: str, argument: str) -> Tensor:
                 f"item {place} has {format_shape(part.shape)}"
             )
     return run_kernel("Pack", tuple([convert(part, op, argument, dtype) for part in parts]), {"axis": 0})
+
+
+def convert_each(items: Iterable[TensorLike], op: str, argument: str) -> list[Tensor]:
+    """The tensors behind the items of a list; numbers beside a tensor take its dtype."""
+    items = list(items)
+    first = next((item for item in items if isinstance(item, Tensor)), None)
+    return [
+        convert(item, op, f"{argument}[{place}]") if first is None else _beside(first, item, op, f"{argument}[{place}]")
+        for place, item in enumerate(items)
+    ]
 
 
 def convert_floating(value: TensorLike, op: str, argument: str) -> Tensor:

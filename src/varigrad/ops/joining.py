@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from varigrad.dtypes import DType, promote
 from varigrad.engine import run_kernel, run_kernel_multi
-from varigrad.ops.arguments import TensorLike, convert, normalize_axis, of_rank
+from varigrad.ops.arguments import TensorLike, convert, convert_each, normalize_axis, of_rank
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["concat", "concat1d", "concat2d", "concat3d", "concat4d", "split", "stack", "unstack"]
@@ -173,7 +173,7 @@ def unstack(x: TensorLike, axis: int = 0) -> list[Tensor]:
 
 def _of_one_dtype(op: str, tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]:
     """The tensors in a list, in the widest of their dtypes; a tensor counts as the list of its rows."""
-    parts = tuple([x if isinstance(x, Tensor) else convert(x, op, f"tensors[{i}]") for i, x in enumerate(tensors)])
+    parts = tuple(convert_each(tensors, op, "tensors"))
     if not parts:
         raise ValueError(f"{op}: needs at least one tensor")
     first = parts[0].storage.dtype
