@@ -195,3 +195,54 @@ def test_optimizers_are_copied_and_pickled_with_their_state(name):
         twin.apply_gradients({"w": vg.ones([2])})
         np.testing.assert_array_equal(w.numpy(), after)
         assert twin.get_config() == optimizer.get_config()
+
+
+@pytest.mark.parametrize("wrong", [["a", "b"], vg.tensor(["a", "b"]), [1j, 2], None, [[1], [1, 2]], object()])
+@EACH
+def test_slots_that_are_no_numbers_are_refused_and_nothing_changes(name, wrong):
+    w = vg.variable([1.0, 2.0], name="w")
+    optimizer = make(name)
+    optimizer.apply_gradients({"w": vg.ones([2])})
+    before = {weight.name: weight.tensor.tolist() for weight in optimizer.get_weights()}
+    for changed in before:
+        with pytest.raises((TypeError, ValueError), match=f"set_weights: '{changed}'"):
+            optimizer.set_weights({**dict.fromkeys(before, w), "iter": 7, changed: wrong})
+    assert {weight.name: weight.tensor.tolist() for weight in optimizer.get_weights()} == before
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, float("nan"), [1, 2], float("inf")])
+def test_the_number_of_updates_is_a_whole_number(count):
+    with pytest.raises(ValueError, match="'iter' must be the number of updates made"):
+        vg.train.sgd(0.1).set_weights({"iter": count})
+    average = vg.train.exponential_moving_average([vg.variable(1.0, name="w")])
+    state = {weight.name: weight.tensor for weight in average.get_weights()}
+    with pytest.raises(ValueError, match="'updates'"):
+        average.set_weights({**state, "updates": count})
+    with pytest.raises(TypeError, match="'w/average' must hold real numbers"):
+        average.set_weights({**state, "w/average": np.array("a")})
+
+
+def test_a_state_without_names_says_so():
+    with pytest.raises(TypeError, match=r"SGD.set_weights: names must be strings, got 3"):
+        vg.train.sgd(0.1).set_weights({"iter": 1, 3: 1.0})
+    with pytest.raises(ValueError, match=r"has no 'iter'.*got nothing"):
+        vg.train.sgd(0.1).set_weights([])
+
+
+def test_a_config_is_a_dict_whose_rest_is_the_defaults():
+    assert vg.train.adam().from_config({"beta1": 0.5}).get_config() == {**vg.train.adam().get_config(), "beta1": 0.5}
+    with pytest.raises(TypeError, match=r"Adam.from_config: config must be a dict, got NoneType"):
+        vg.AdamOptimizer.from_config(None)
+
+
+@pytest.mark.parametrize("wrong", [None, "x", [0.1]])
+def test_a_hyperparameter_that_is_no_number_stops_the_step_before_anything_changes(wrong):
+    w = vg.variable([1.0], name="w")
+    for optimizer, name in ((vg.train.momentum(0.1, 0.9), "momentum"), (vg.train.adam(0.1), "learning_rate")):
+        setattr(optimizer, name, wrong)
+        with pytest.raises(TypeError, match=f"{name} must be a number, got"):
+            optimizer.apply_gradients({"w": [1.0]})
+        assert (w.tolist(), optimizer.iterations) == ([1.0], 0)
+    optimizer = vg.train.sgd(lambda updates: wrong)
+    with pytest.raises(TypeError, match="learning_rate must be a number, got"):
+        optimizer.apply_gradients({"w": [1.0]})

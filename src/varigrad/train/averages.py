@@ -13,7 +13,7 @@ from varigrad.engine import make_tensor, update_variables
 from varigrad.halves import computing_dtype
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, format_shape
-from varigrad.train.named import NamedTensor, by_name
+from varigrad.train.named import NamedTensor, numbers_by_name, update_count
 
 __all__ = ["ExponentialMovingAverage", "exponential_moving_average"]
 
@@ -110,10 +110,7 @@ class ExponentialMovingAverage:
         Raises:
             ValueError: A name is missing or unknown, or a shape differs. Nothing has changed then.
         """
-        given = {
-            name: tensor.numpy() if isinstance(tensor, Tensor) else np.array(tensor)
-            for name, tensor in by_name("exponential_moving_average.set_weights", weights).items()
-        }
+        given = numbers_by_name("exponential_moving_average.set_weights", weights)
         wanted = {f"{v.name}/average": v.shape for v in self.variables} | {"updates": (), "start_weight": ()}
         if given.keys() != wanted.keys():
             raise ValueError(
@@ -126,7 +123,7 @@ class ExponentialMovingAverage:
                     f"exponential_moving_average.set_weights: {name!r} has shape {format_shape(given[name].shape)} "
                     f"instead of {format_shape(shape)}"
                 )
-        self.updates = int(given["updates"])
+        self.updates = update_count("exponential_moving_average.set_weights", "updates", given["updates"])
         self._start_weight = float(given["start_weight"])
         for variable, average in zip(self.variables, self._averages, strict=True):
             average.storage[...] = given[f"{variable.name}/average"]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
+from varigrad.dtypes import Array, as_numpy
 from varigrad.tensor import Tensor, registered_variables
 
-__all__ = ["NamedTensor", "by_name", "list_names", "other_variables"]
+__all__ = ["NamedTensor", "by_name", "list_names", "numbers_by_name", "other_variables", "update_count"]
 
 
 class NamedTensor(NamedTuple):
@@ -48,6 +51,30 @@ def _pair(item: Any) -> tuple[Any, Any]:
         name, tensor = cast("Sequence[Any]", item)
         return name, tensor
     return None, None
+
+
+def numbers_by_name(op: str, named: Mapping[str, Any] | Sequence[Any]) -> dict[str, Array]:
+    """Copies of the numbers in what `by_name` takes.
+
+    Raises:
+        TypeError: A name is no string, or something under it does not consist of real numbers.
+    """
+    numbers: dict[str, Array] = {}
+    for name, value in by_name(op, named).items():
+        if not isinstance(name, str):
+            raise TypeError(f"{op}: names must be strings, got {name!r}")
+        array = np.array(as_numpy(value, op, repr(name)))
+        if array.dtype.kind in "OUSTMmc" or array.dtype.names is not None:
+            raise TypeError(f"{op}: {name!r} must hold real numbers, got {array.dtype} values")
+        numbers[name] = array
+    return numbers
+
+
+def update_count(op: str, name: str, value: Array) -> int:
+    """The number of updates in a saved state."""
+    if value.size != 1 or not value >= 0 or not float(value.item()).is_integer():
+        raise ValueError(f"{op}: {name!r} must be the number of updates made, got {value.tolist()}")
+    return int(value.item())
 
 
 def list_names(names: Iterable[str]) -> str:

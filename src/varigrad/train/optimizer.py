@@ -19,7 +19,7 @@ from varigrad.ops.arguments import cast_to, convert
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, call_site, find_variable, format_shape
 from varigrad.train.clipping import clip_all_by_global_norm, clip_all_by_norm, clip_all_by_value
-from varigrad.train.named import NamedTensor, by_name, list_names, other_variables
+from varigrad.train.named import NamedTensor, by_name, list_names, numbers_by_name, other_variables, update_count
 from varigrad.train.schedules import schedule_config, schedule_from_config
 from varigrad.train.slots import Slots
 
@@ -212,7 +212,16 @@ class Optimizer:
     def _advance(self) -> tuple[float, ...]:
         """Counts this step and gives its numbers: all that changes on the host from step to step."""
         rate = self.learning_rate
-        numbers = self.step_values(float(rate(self._iterations) if callable(rate) else rate))
+        if callable(rate):
+            rate = rate(self._iterations)
+        try:
+            numbers = tuple([float(number) for number in self.step_values(float(rate))])
+        except (TypeError, ValueError):
+            given = {"learning_rate": rate, **{name: getattr(self, name) for name in self.hyperparameters[1:]}}
+            for name, value in given.items():
+                if value is None or isinstance(value, (str, bytes, list, tuple, dict)):
+                    raise TypeError(f"{self.class_name}: {name} must be a number, got {value!r}") from None
+            raise
         self._iterations += 1
         return numbers
 
@@ -368,13 +377,11 @@ class Optimizer:
 
     def _parse_weights(self, weights: Gradients) -> tuple[int, dict[str, list[Array]]]:
         op = f"{self.class_name}.set_weights"
-        given = {
-            name: tensor.numpy() if isinstance(tensor, Tensor) else np.array(tensor)
-            for name, tensor in by_name(op, weights).items()
-        }
-        if "iter" not in given or given["iter"].size != 1:
-            raise ValueError(f"{op}: the state has no 'iter', the number of updates made; got {list_names(given)}")
-        iterations = int(given.pop("iter").item())
+        given = numbers_by_name(op, weights)
+        if "iter" not in given:
+            has = list_names(given) or "nothing"
+            raise ValueError(f"{op}: the state has no 'iter', the number of updates made; got {has}")
+        iterations = update_count(op, "iter", given.pop("iter"))
         found: dict[str, dict[str, Array]] = {}
         for key, array in given.items():
             name, _, slot = key.rpartition("/")
@@ -408,8 +415,11 @@ class Optimizer:
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """An optimizer from what `get_config` gave; TensorFlow.js's camelCase keys are read too."""
+        if not isinstance(config, Mapping):
+            raise TypeError(f"{cls.class_name}.from_config: config must be a dict, got {type(config).__name__}")
         arguments = {_snake_case(key): value for key, value in config.items()}
-        arguments["learning_rate"] = schedule_from_config(arguments["learning_rate"])
+        if "learning_rate" in arguments:
+            arguments["learning_rate"] = schedule_from_config(arguments["learning_rate"])
         return cls(**arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
