@@ -1,7 +1,5 @@
 """VariGrad: TensorFlow.js's training system in Python."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
