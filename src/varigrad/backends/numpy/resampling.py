@@ -34,9 +34,8 @@ def _matrix(places: Array, weights: Array, pixels: int, dtype: np.dtype[Any]) ->
     from scipy.sparse import csr_array  # loaded when first used: it takes long
 
     samples, taps = places.shape
-    kind = np.dtype(np.float32) if dtype.char == "e" else dtype  # there are no sparse arrays of half precision
     starts = np.arange(0, samples * taps + 1, taps)
-    shares = weights.astype(kind, copy=False).reshape(-1)
+    shares = weights.astype(dtype, copy=False).reshape(-1)
     matrix: Any = csr_array((shares, places.reshape(-1), starts), shape=(samples, pixels))
     matrix.eliminate_zeros()
     return matrix
@@ -163,7 +162,7 @@ class _Sampler:
         index = np.int32 if pixels < 2**31 else np.int64
         first = (image.reshape(-1, 1, 1) * height).astype(index)
         places = np.empty((*self.samples, taps), index)
-        shares = np.empty((*self.samples, taps), np.float32 if dtype.char == "e" else dtype)
+        shares = np.empty((*self.samples, taps), dtype)
         missing: Array = np.zeros(self.samples)
         tap = 0
         for row, row_share in _between(y, height, bilinear, index):

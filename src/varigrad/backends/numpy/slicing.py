@@ -110,7 +110,7 @@ def _gather_put(dy: Array, indices: Array, shape: tuple[int, ...], axis: int, ba
 def add_rows(rows: Array, targets: Array, count: int) -> Array:
     """Zeros `[count, width]` with each row of `rows` `[n, width]` added to the row that `targets` names."""
     n, width = rows.shape
-    if rows.size > 2048 and rows.dtype.char != "e":
+    if rows.size > 2048:
         from scipy.sparse import csc_array  # its product is a plain loop over rows, ten times faster than add.at
 
         ones = np.ones(n, rows.dtype)
