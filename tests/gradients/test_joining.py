@@ -17,6 +17,8 @@ CASES = {
     "Pack: scalars": (lambda x, y: vg.square(vg.stack([x, y])), 0.5, -2.0),
     "SplitV": (lambda x: vg.split(x, [1, 2], 1)[1] * vg.split(x, [2, 1], 1)[0], X),
     "SplitV: some parts unused": (lambda x: vg.square(vg.split(x, 3, 1)[2]), X),
+    "SplitV: into one part": (lambda x: vg.square(vg.split(x, 1, 1)[0]), X),
+    "Unpack: into one part": (lambda x: vg.square(vg.unstack(x, 1)[0]), X[:, :1]),
     "Unpack": (lambda x: vg.unstack(x)[0] * vg.unstack(x)[1], X),
     "Unpack: by iteration": (lambda x: sum(row * row.sum() for row in x), X),
 }
