@@ -261,3 +261,9 @@ def test_methods_are_the_functions():
         np.testing.assert_array_equal(getattr(x, name)().numpy(), getattr(vg, name)(x).numpy())
     assert x.clip_by_value(0.3, 1).tolist() == vg.clip_by_value(x, 0.3, 1).tolist()
     assert x.prelu(0.5).tolist() == x.tolist()
+
+
+def test_slopes_of_prelu_do_not_matter_where_x_is_not_negative():
+    slopes = [np.inf, -np.inf, np.nan]
+    assert vg.prelu([2.0, 1.0, 3.0], slopes).tolist() == [2, 1, 3]
+    assert vg.prelu([0.0, 0.0, 0.0], slopes).tolist() == [0, 0, 0]

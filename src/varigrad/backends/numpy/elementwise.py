@@ -62,7 +62,10 @@ def _leaky_relu(x: Array, alpha: float) -> Array:
 
 def _prelu(x: Array, alpha: Array) -> Array:
     zero = constant(0, x.dtype)
-    return np.add(np.maximum(x, zero), np.multiply(alpha, np.minimum(x, zero)))
+    output = np.add(np.maximum(x, zero), np.multiply(alpha, np.minimum(x, zero)))
+    if not np.isfinite(np.vdot(output, output)):  # a slope that is not finite does not count where it is not used
+        return np.where(np.less(x, zero), np.multiply(alpha, x), x)
+    return output
 
 
 def _elu(x: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
