@@ -271,3 +271,7 @@ def test_the_huber_loss_is_smooth_where_its_parts_meet():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_sigmoid_cross_entropy_of_scalars():
+    assert vg.losses.sigmoid_cross_entropy(1, 0).item() == pytest.approx(np.log(2))

@@ -43,7 +43,7 @@ def _softmax_cross_entropy_grad(dy: Array, labels: Array, logits: Array, softmax
 
 def _sigmoid_cross_entropy(labels: Array, logits: Array) -> Array:
     """max(x, 0) - x * labels + log(1 + exp(-|x|))."""
-    output = np.abs(logits)
+    output = np.abs(logits, np.empty_like(logits))
     np.negative(output, output)
     np.exp(output, output)
     np.log1p(output, output)
