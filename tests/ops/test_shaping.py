@@ -261,3 +261,7 @@ def test_broadcast_args_gives_the_common_shape():
 def test_shapes_of_any_dtype_can_be_changed(f, values):
     x = vg.tensor(values)
     assert f(x).dtype == x.dtype
+
+
+def test_a_scalar_string_reversed_is_itself():
+    assert vg.reverse(vg.tensor("ab")).item() == "ab"

@@ -38,7 +38,7 @@ def _broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
 
 def _reverse(x: Array, dims: tuple[int, ...]) -> Array:
     backwards, forwards = slice(None, None, -1), slice(None)
-    return x[tuple([backwards if axis in dims else forwards for axis in range(x.ndim)])].copy()
+    return x[(..., *[backwards if axis in dims else forwards for axis in range(x.ndim)])].copy()
 
 
 def _tile(x: Array, reps: tuple[int, ...]) -> Array:
