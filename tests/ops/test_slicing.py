@@ -251,3 +251,10 @@ def test_where_async_lists_the_true_places():
 def test_a_mask_of_another_shape_is_explained(mask):
     with pytest.raises(ValueError, match="boolean_mask: the mask must have the shape that x has from axis 0 on"):
         vg.boolean_mask(X, mask)
+
+
+def test_one_string_gathered_is_a_scalar_tensor():
+    x = vg.tensor(["a", "b"])
+    taken = vg.gather(x, 1)
+    assert (taken.shape, taken.dtype, taken.item()) == ((), "string", "b")
+    assert x[np.array(1)].item() == "b"

@@ -81,6 +81,8 @@ def _batched(indices: Array, axis: int, batch_dims: int) -> tuple[Any, ...]:
 
 def _gather(x: Array, indices: Array, axis: int, batch_dims: int) -> Array:
     check_indices("gather", indices, x.shape[axis], axis)
+    if not indices.ndim:  # NumPy would give a string, not an array that holds it
+        return x.take(indices.reshape(1), axis).reshape(x.shape[:axis] + x.shape[axis + 1 :])
     if not batch_dims:
         return x.take(indices, axis)
     between = axis - batch_dims
