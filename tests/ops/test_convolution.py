@@ -158,11 +158,11 @@ def test_a_volume_smaller_than_the_filter_has_an_empty_result():
         ),
         (
             lambda: vg.conv2d(vg.ones([4, 4, 1]), vg.ones([2, 2, 1, 1]), 1, "same", "channels_last"),
-            "conv2d: data_format must be NHWC or NCHW, got 'channels_last'",
+            "conv2d: data_format must be 'NHWC' or 'NCHW', got 'channels_last'",
         ),
         (
             lambda: vg.conv1d(vg.ones([4, 1]), vg.ones([2, 1, 1]), 1, "same", "NCW"),
-            "conv1d: data_format must be NWC, got 'NCW'",
+            "conv1d: data_format must be 'NWC', got 'NCW'",
         ),
         (
             lambda: vg.separable_conv2d(vg.ones([4, 4, 1]), vg.ones([2, 2, 1, 1]), vg.ones([2, 1, 1, 1]), 1, "same"),

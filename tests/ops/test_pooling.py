@@ -136,7 +136,7 @@ def test_pooling_leaves_its_input_as_it_was():
         ),
         (
             lambda: vg.max_pool3d(vg.ones([2, 2, 2, 1]), 2, 1, "same", data_format="NCDHW"),
-            "max_pool3d: data_format must be NDHWC, got 'NCDHW'",
+            "max_pool3d: data_format must be 'NDHWC', got 'NCDHW'",
         ),
         (
             lambda: vg.max_pool_with_argmax(X, 2, 1, "same"),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from varigrad.ops.options import one_of
 from varigrad.tensor import format_shape
 
 __all__ = ["Geometry", "Pad", "Steps", "check_rounding", "explicit_pads", "geometry", "per_axis"]
@@ -146,8 +147,7 @@ def check_rounding(op: str, pad: Pad, dim_rounding_mode: str | None) -> None:
     """Raises unless there is something to round: the steps over an input padded by a number."""
     if dim_rounding_mode is None:
         return
-    if dim_rounding_mode not in _ROUNDING:
-        raise ValueError(f"{op}: dim_rounding_mode must be 'floor', 'ceil' or 'round', got {dim_rounding_mode!r}")
+    dim_rounding_mode = one_of(op, "dim_rounding_mode", dim_rounding_mode, ("floor", "ceil", "round"))
     if isinstance(pad, str):
         raise ValueError(
             f"{op}: dim_rounding_mode {dim_rounding_mode!r} needs a numeric pad; pad {pad!r} fixes the output"

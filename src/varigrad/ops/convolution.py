@@ -9,6 +9,7 @@ from varigrad.dtypes import promote
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, convert, normalize_shape, require_floating, reshape_to
 from varigrad.ops.conv_geometry import Pad, Steps, geometry
+from varigrad.ops.options import one_of
 from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, format_shape
 
@@ -92,8 +93,7 @@ def conv1d(
     """
     op = "conv1d"
     x, filter = _floating(op, x, filter)
-    if data_format != "NWC":
-        raise ValueError(f"{op}: data_format must be NWC, got {data_format!r}")
+    one_of(op, "data_format", data_format, ("NWC",))
     x, single = _with_batch(op, x, 1)
     _check_filter(op, 1, x, filter)
     placed = geometry(op, x.shape[1:2], filter.shape[:1], stride, pad, dilation, dim_rounding_mode)
@@ -279,8 +279,7 @@ def dilation2d(
     [[[5.0], [5.0]]]
     """
     op = "dilation2d"
-    if data_format != "NHWC":
-        raise ValueError(f"{op}: data_format must be NHWC, got {data_format!r}")
+    one_of(op, "data_format", data_format, ("NHWC",))
     x, filter = _floating(op, x, filter)
     x, single = _with_batch(op, x, 2)
     if filter.rank != 3 or filter.shape[2] != x.shape[3]:
@@ -315,8 +314,7 @@ def convolve(
     """Checks the arguments of a convolution over this many spatial axes and runs its kernel; one with an activation
     takes a bias too."""
     x, filter = _floating(op, x, filter)
-    if data_format not in _FORMATS[axes]:
-        raise ValueError(f"{op}: data_format must be {' or '.join(_FORMATS[axes])}, got {data_format!r}")
+    one_of(op, "data_format", data_format, _FORMATS[axes])
     x, single = _with_batch(op, x, axes)
     channels_first = data_format == "NCHW"
     if channels_first:

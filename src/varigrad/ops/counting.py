@@ -8,6 +8,7 @@ import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
 from varigrad.ops.arguments import ORDERED, TensorLike, accept, convert, convert_integers
+from varigrad.ops.options import flag, integer
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["TopK", "bincount", "dense_bincount", "in_top_k", "in_top_k_async", "topk"]
@@ -45,9 +46,11 @@ def topk(x: TensorLike, k: int = 1, sorted: bool = True) -> TopK:
     x = accept(x, "topk", "x", ORDERED)
     if not x.rank:
         raise ValueError("topk: x must have rank 1 or more, got a scalar")
+    k = integer("topk", "k", k, least=None)
     if not 0 <= k <= x.shape[-1]:
         raise ValueError(f"topk: k must be from 0 to {x.shape[-1]}, the length of x's last axis, got {k}")
-    values, indices = run_kernel_multi("TopK", (x,), {"k": int(k), "sorted": sorted})
+    attrs = {"k": k, "sorted": flag("topk", "sorted", sorted)}
+    values, indices = run_kernel_multi("TopK", (x,), attrs)
     return TopK(values, indices)
 
 
@@ -76,9 +79,10 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: int = 1) -> Tensor
             f"(predictions: {format_shape(predictions.shape)}, targets: {format_shape(targets.shape)})"
         )
     classes = predictions.shape[-1]
+    k = integer("in_top_k", "k", k, least=None)
     if not 0 < k <= classes:
         raise ValueError(f"in_top_k: k must be from 1 to {classes}, the number of classes, got {k}")
-    return run_kernel("InTopK", (predictions, targets), {"k": int(k)})
+    return run_kernel("InTopK", (predictions, targets), {"k": k})
 
 
 async def in_top_k_async(predictions: TensorLike, targets: TensorLike, k: int = 1) -> Tensor:
@@ -113,7 +117,7 @@ def bincount(x: TensorLike, weights: TensorLike, size: int) -> Tensor:
     [0.0, 1.5, 0.0, 2.0]
     """
     x, weights = _counted("bincount", x, weights, size)
-    return run_kernel("Bincount", (x, weights), {"size": int(size)})
+    return run_kernel("Bincount", (x, weights), {"size": integer("bincount", "size", size)})
 
 
 def dense_bincount(x: TensorLike, weights: TensorLike, size: int, binary_output: bool = False) -> Tensor:
@@ -135,14 +139,17 @@ def dense_bincount(x: TensorLike, weights: TensorLike, size: int, binary_output:
     x, weights = _counted("dense_bincount", x, weights, size)
     if x.rank not in (1, 2):
         raise ValueError(f"dense_bincount: x must have rank 1 or 2, got shape {format_shape(x.shape)}")
-    return run_kernel("DenseBincount", (x, weights), {"size": int(size), "binary_output": binary_output})
+    attrs = {
+        "size": integer("dense_bincount", "size", size),
+        "binary_output": flag("dense_bincount", "binary_output", binary_output),
+    }
+    return run_kernel("DenseBincount", (x, weights), attrs)
 
 
 def _counted(op: str, x: TensorLike, weights: TensorLike, size: int) -> tuple[Tensor, Tensor]:
     x = convert_integers(x, op, "x")
-    weights = make_tensor(np.zeros(0, np.float32)) if weights is None else convert(weights, op, "weights")
-    if size < 0:
-        raise ValueError(f"{op}: size must not be negative, got {size}")
+    weights = make_tensor(np.zeros(0, np.float32)) if weights is None else accept(weights, op, "weights", ORDERED)
+    integer(op, "size", size)
     if weights.size not in (0, x.size):
         raise ValueError(
             f"{op}: there must be a weight for each element of x, or none "

@@ -10,6 +10,7 @@ from typing import Any
 from varigrad.dtypes import to_array
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import TensorLike, check_dtype, convert, convert_integers, holds_tensors, normalize_shape
+from varigrad.ops.options import number, one_of
 from varigrad.tensor import Tensor, TensorBuffer, Variable, format_shape
 
 __all__ = [
@@ -304,8 +305,8 @@ def one_hot(indices: TensorLike, depth: int, on_value: float = 1, off_value: flo
     x = convert_integers(indices, "one_hot", "indices")
     attrs = {
         "depth": normalize_shape("one_hot", (depth,), "depth")[0],
-        "on_value": on_value,
-        "off_value": off_value,
+        "on_value": number("one_hot", "on_value", on_value),
+        "off_value": number("one_hot", "off_value", off_value),
         "dtype": check_dtype("one_hot", dtype),
     }
     return run_kernel("OneHot", (x,), attrs)
@@ -324,7 +325,8 @@ def linspace(start: float, stop: float, num: int) -> Tensor:
     count = normalize_shape("linspace", (num,), "num")[0]
     if not count:
         raise ValueError("linspace: num must be positive, got 0")
-    return run_kernel("LinSpace", (), {"start": float(start), "stop": float(stop), "num": count})
+    ends = {"start": float(number("linspace", "start", start)), "stop": float(number("linspace", "stop", stop))}
+    return run_kernel("LinSpace", (), {**ends, "num": count})
 
 
 def range(start: float, stop: float, step: float = 1, dtype: str = "float32") -> Tensor:
@@ -404,8 +406,7 @@ def meshgrid(*arrays: TensorLike, indexing: str = "xy") -> list[Tensor]:
     >>> x.tolist(), y.tolist()
     ([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], [[4.0, 4.0, 4.0], [5.0, 5.0, 5.0]])
     """
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    indexing = one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
     vectors = [convert(a, "meshgrid", f"argument {i}") for i, a in enumerate(arrays)]
     places = list(builtins.range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:

@@ -11,7 +11,8 @@ from varigrad.dtypes import kind_of
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import NUMERIC, REAL, TensorLike, accept, binary, floating_unary, unary
 from varigrad.ops.arithmetic import add, maximum, minimum, mul, multiply_no_nan, scale
-from varigrad.tensor import Tensor
+from varigrad.ops.options import flag, number
+from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
     "abs",
@@ -182,7 +183,7 @@ def step(x: TensorLike, alpha: float = 0.0) -> Tensor:
     >>> vg.step([-2, 0, 5]).tolist()
     [0.0, 0.0, 1.0]
     """
-    return unary("Step", "step", x, {"alpha": alpha}, REAL)
+    return unary("Step", "step", x, {"alpha": number("step", "alpha", alpha)}, REAL)
 
 
 def ceil(x: TensorLike) -> Tensor:
@@ -240,7 +241,11 @@ def clip_by_value(x: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
     [-1.0, 0.5, 1.0]
     """
     if not _is_number(clip_value_min) or not _is_number(clip_value_max):
-        return minimum(maximum(x, clip_value_min), clip_value_max)
+        op = "clip_by_value"
+        x = accept(x, op, "x", REAL)
+        low = _limit(x, "clip_value_min", clip_value_min)
+        high = _limit(x, "clip_value_max", clip_value_max)
+        return minimum(maximum(x, low), high)
     if clip_value_min > clip_value_max:
         raise ValueError(
             f"clip_by_value: clip_value_min ({clip_value_min}) must not be greater than clip_value_max "
@@ -248,6 +253,20 @@ def clip_by_value(x: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
         )
     limits = {"clip_value_min": clip_value_min, "clip_value_max": clip_value_max}
     return unary("ClipByValue", "clip_by_value", x, limits, REAL)
+
+
+def _limit(x: Tensor, argument: str, value: TensorLike) -> TensorLike:
+    if _is_number(value):
+        return value
+    limit = accept(value, "clip_by_value", argument, REAL)
+    try:
+        np.broadcast_shapes(x.shape, limit.shape)
+    except ValueError:
+        raise ValueError(
+            f"clip_by_value: {argument} and x cannot be broadcast together "
+            f"({argument}: {format_shape(limit.shape)}, x: {format_shape(x.shape)})"
+        ) from None
+    return limit
 
 
 def _is_number(value: Any) -> bool:
@@ -314,7 +333,7 @@ def leaky_relu(x: TensorLike, alpha: float = 0.2) -> Tensor:
     >>> vg.leaky_relu([-1, 2], 0.5).tolist()
     [-0.5, 2.0]
     """
-    return unary("LeakyRelu", "leaky_relu", x, {"alpha": alpha}, "f")
+    return unary("LeakyRelu", "leaky_relu", x, {"alpha": number("leaky_relu", "alpha", alpha)}, "f")
 
 
 def prelu(x: TensorLike, alpha: TensorLike) -> Tensor:
@@ -345,6 +364,7 @@ def elu(x: TensorLike, alpha: float = 1.0) -> Tensor:
     >>> vg.elu([-1000, 2]).tolist()
     [-1.0, 2.0]
     """
+    alpha = number("elu", "alpha", alpha)
     return floating_unary("Elu", "elu", x, {"alpha": alpha} if alpha != 1 else {}, "f")
 
 
@@ -410,7 +430,7 @@ def gelu(x: TensorLike, approximate: bool = False) -> Tensor:
     [-0.0, 0.0, 1000.0]
     """
     x = accept(x, "gelu", "x", "f")
-    if approximate:
+    if flag("gelu", "approximate", approximate):
         inner = scale(mul(x, add(scale(square(x), 0.044715), 1.0)), math.sqrt(2 / math.pi))
         twice = add(run_kernel("Tanh", (inner,)), 1.0)
     else:

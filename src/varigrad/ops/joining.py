@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from varigrad.dtypes import DType, promote
 from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import TensorLike, convert, convert_each, normalize_axis, of_rank
+from varigrad.ops.options import items_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["concat", "concat1d", "concat2d", "concat3d", "concat4d", "split", "stack", "unstack"]
@@ -28,9 +29,13 @@ def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     >>> vg.concat([[[1], [2]], [[3], [4]]], axis=1).tolist()
     [[1.0, 3.0], [2.0, 4.0]]
     """
-    parts = _of_one_dtype("concat", tensors)
-    axis = normalize_axis("concat", axis, parts[0].rank)
-    check_joinable("concat", [part.storage.shape for part in parts], axis)
+    return _concat("concat", tensors, axis)
+
+
+def _concat(op: str, tensors: Sequence[TensorLike], axis: int) -> Tensor:
+    parts = _of_one_dtype(op, tensors)
+    axis = normalize_axis(op, axis, parts[0].rank)
+    check_joinable(op, [part.storage.shape for part in parts], axis)
     if len(parts) == 1:
         return run_kernel("Identity", parts)
     return run_kernel("Concat", parts, {"axis": axis})
@@ -49,8 +54,8 @@ def check_joinable(op: str, shapes: Sequence[Sequence[int]], axis: int) -> None:
 
 def _concat_of_rank(rank: int, tensors: Sequence[TensorLike], axis: int) -> Tensor:
     op = f"concat{rank}d"
-    parts = [of_rank(op, rank, x, f"tensors[{i}]") for i, x in enumerate(tensors)]
-    return concat(parts, axis)
+    parts = [of_rank(op, rank, x, f"tensors[{i}]") for i, x in enumerate(items_of(op, "tensors", tensors))]
+    return _concat(op, parts, axis)
 
 
 def concat1d(tensors: Sequence[TensorLike]) -> Tensor:
@@ -173,7 +178,7 @@ def unstack(x: TensorLike, axis: int = 0) -> list[Tensor]:
 
 def _of_one_dtype(op: str, tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]:
     """The tensors in a list, in the widest of their dtypes; a tensor counts as the list of its rows."""
-    parts = tuple(convert_each(tensors, op, "tensors"))
+    parts = tuple(convert_each(items_of(op, "tensors", tensors), op, "tensors"))
     if not parts:
         raise ValueError(f"{op}: needs at least one tensor")
     first = parts[0].storage.dtype

@@ -131,6 +131,8 @@ def einsum(equation: str, *tensors: TensorLike) -> Tensor:
     >>> vg.einsum("ii->", [[1, 2], [3, 4]]).item()
     5.0
     """
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum: the equation must be a string, got {type(equation).__name__}")
     operands = [convert(t, "einsum", f"tensors[{position}]") for position, t in enumerate(tensors)]
     explicit, shapes = _explicit_equation(equation, tuple([x.shape for x in operands]))
     dtype = "int32" if operands[0].dtype == "bool" else operands[0].dtype

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, accept, accept_floats, cast_to, normalize_axis
+from varigrad.ops.options import integer, number
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -155,7 +154,7 @@ def _batch_norm(
     attrs = {
         "has_offset": offset is not None,
         "has_scale": scale is not None,
-        "variance_epsilon": float(variance_epsilon),
+        "variance_epsilon": float(number(op, "variance_epsilon", variance_epsilon)),
     }
     return run_kernel("FusedBatchNorm", (x, *parameters), attrs)
 
@@ -207,11 +206,10 @@ def local_response_normalization(
     x = accept(x, op, "x", "f")
     if x.rank not in (3, 4):
         raise ValueError(f"{op}: x must have rank 3 or 4, got shape {format_shape(x.shape)}")
-    try:
-        radius = operator.index(depth_radius)
-    except TypeError:
-        raise TypeError(f"{op}: depth_radius must be an integer, got {depth_radius!r}") from None
-    if radius < 0:
-        raise ValueError(f"{op}: depth_radius must not be negative, got {radius}")
-    attrs = {"depth_radius": radius, "bias": float(bias), "alpha": float(alpha), "beta": float(beta)}
+    attrs = {
+        "depth_radius": integer(op, "depth_radius", depth_radius),
+        "bias": float(number(op, "bias", bias)),
+        "alpha": float(number(op, "alpha", alpha)),
+        "beta": float(number(op, "beta", beta)),
+    }
     return run_kernel("LRN", (x,), attrs)

@@ -9,6 +9,7 @@ import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import TensorLike, accept_floats, convert, normalize_shape, of_rank
+from varigrad.ops.options import integer, items_of, number, one_of
 from varigrad.ops.shaping import clone, reshape, transpose
 from varigrad.tensor import Tensor, format_shape
 
@@ -28,7 +29,7 @@ Paddings = Sequence[Sequence[int]]
 
 
 def _check_paddings(op: str, argument: str, given: Paddings, count: int) -> tuple[tuple[int, int], ...]:
-    pairs = tuple([normalize_shape(op, pair, argument) for pair in given])
+    pairs = tuple([normalize_shape(op, pair, argument) for pair in items_of(op, argument, given)])
     if len(pairs) != count or any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{op}: {argument} must be {count} pairs [before, after], got {[list(p) for p in pairs]}")
     return tuple([(pair[0], pair[1]) for pair in pairs])
@@ -54,7 +55,10 @@ def pad(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
         raise ValueError("pad: x is a scalar, which has no axis to pad; reshape it first")
     if x.dtype == "string":
         raise TypeError("pad: x holds strings, but must be numeric or bool")
-    attrs = {"paddings": _check_paddings("pad", "paddings", paddings, x.rank), "constant_value": constant_value}
+    attrs = {
+        "paddings": _check_paddings("pad", "paddings", paddings, x.rank),
+        "constant_value": number("pad", "constant_value", constant_value),
+    }
     return run_kernel("PadV2", (x,), attrs)
 
 
@@ -115,8 +119,7 @@ def mirror_pad(x: TensorLike, paddings: Paddings, mode: str) -> Tensor:
     >>> vg.mirror_pad([1, 2, 3], [[2, 1]], "symmetric").tolist()
     [2.0, 1.0, 1.0, 2.0, 3.0, 3.0]
     """
-    if mode not in ("reflect", "symmetric"):
-        raise ValueError(f"mirror_pad: mode must be 'reflect' or 'symmetric', got {mode!r}")
+    mode = one_of("mirror_pad", "mode", mode, ("reflect", "symmetric"))
     x = convert(x, "mirror_pad", "x")
     if not x.rank:
         raise ValueError("mirror_pad: x is a scalar, which has no axis to pad; reshape it first")
@@ -242,10 +245,8 @@ def depth_to_space(x: TensorLike, block_size: int, data_format: str = "NHWC") ->
     [[1.0, 2.0], [3.0, 4.0]]
     """
     x = of_rank("depth_to_space", 4, accept_floats(x, "depth_to_space", "x"))
-    if data_format not in ("NHWC", "NCHW"):
-        raise ValueError(f"depth_to_space: data_format must be 'NHWC' or 'NCHW', got {data_format!r}")
-    if block_size < 2:
-        raise ValueError(f"depth_to_space: block_size must be 2 or more, got {block_size}")
+    data_format = one_of("depth_to_space", "data_format", data_format, ("NHWC", "NCHW"))
+    block_size = integer("depth_to_space", "block_size", block_size, 2)
     channels = x.shape[3 if data_format == "NHWC" else 1]
     if channels % block_size**2:
         raise ValueError(

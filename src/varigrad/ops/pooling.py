@@ -7,6 +7,7 @@ from typing import NamedTuple
 from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import REAL, TensorLike, accept, require_floating, reshape_to
 from varigrad.ops.conv_geometry import Geometry, Pad, Steps, geometry, per_axis
+from varigrad.ops.options import one_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -149,9 +150,7 @@ def pool(
     [[[2.0]]]
     """
     kernels = {"avg": "AvgPool", "max": "MaxPool"}
-    if pooling_type not in kernels:
-        raise ValueError(f"pool: pooling_type must be 'max' or 'avg', got {pooling_type!r}")
-    kernel = kernels[pooling_type]
+    kernel = kernels[one_of("pool", "pooling_type", pooling_type, ("max", "avg"))]
     strides = 1 if strides is None else strides
     return _pool("pool", kernel, 2, input, window_shape, strides, pad, dilations, dim_rounding_mode)
 
@@ -241,5 +240,4 @@ def _geometry(
 
 
 def _check_format(op: str, data_format: str) -> None:
-    if data_format != "NDHWC":
-        raise ValueError(f"{op}: data_format must be NDHWC, got {data_format!r}")
+    one_of(op, "data_format", data_format, ("NDHWC",))

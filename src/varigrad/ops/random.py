@@ -12,6 +12,7 @@ from varigrad import randomness
 from varigrad.dtypes import is_floating, kind_of, numpy_dtype
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import TensorLike, convert, convert_floating, normalize_shape
+from varigrad.ops.options import items_of, number
 from varigrad.randomness import number_text
 from varigrad.tensor import Tensor, format_shape
 
@@ -211,6 +212,7 @@ def dropout(x: TensorLike, rate: float, noise_shape: Sequence[int | None] | None
     x = convert(x, "dropout", "x")
     if kind_of(x.storage.dtype) != "f":
         raise TypeError(f"dropout: x must be floating-point, for what stays is scaled, got {x.dtype}")
+    rate = number("dropout", "rate", rate)
     if not 0 <= rate < 1:
         raise ValueError(f"dropout: rate must be at least 0 and less than 1, got {rate}")
     if rate == 0:
@@ -221,7 +223,7 @@ def dropout(x: TensorLike, rate: float, noise_shape: Sequence[int | None] | None
 
 
 def _noise_shape(x: Tensor, given: Sequence[int | None]) -> tuple[int, ...]:
-    lengths = list(given)
+    lengths = items_of("dropout", "noise_shape", given)
     if len(lengths) == x.rank:
         lengths = [n if at is None else at for at, n in zip(lengths, x.shape, strict=True)]
     shape = normalize_shape("dropout", lengths, "noise_shape")

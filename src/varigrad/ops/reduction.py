@@ -15,6 +15,7 @@ from varigrad.ops.arguments import (
     normalize_axis,
     reshape_to,
 )
+from varigrad.ops.options import flag
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -46,7 +47,8 @@ class Moments(NamedTuple):
 
 
 def _reduce(kernel: str, op: str, x: Tensor, axis: Axes, keep_dims: bool) -> Tensor:
-    return run_kernel(kernel, (x,), {"axis": normalize_axes(op, axis, x.storage.ndim), "keep_dims": keep_dims})
+    axes = normalize_axes(op, axis, x.storage.ndim)
+    return run_kernel(kernel, (x,), {"axis": axes, "keep_dims": flag(op, "keep_dims", keep_dims)})
 
 
 def sum(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
@@ -244,7 +246,8 @@ def cumprod(x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool
 def _run(kernel: str, op: str, x: TensorLike, axis: int, exclusive: bool, reverse: bool) -> Tensor:
     x = accept(x, op, "x", NUMERIC)
     axis = normalize_axis(op, axis, x.rank)
-    return run_kernel(kernel, (x,), {"axis": axis, "exclusive": exclusive, "reverse": reverse})
+    flags = {"exclusive": flag(op, "exclusive", exclusive), "reverse": flag(op, "reverse", reverse)}
+    return run_kernel(kernel, (x,), {"axis": axis, **flags})
 
 
 def moments(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Moments:
@@ -258,6 +261,7 @@ def moments(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Moment
     (2.5, 1.25)
     """
     x = accept(x, "moments", "x", "f")
+    axis, keep_dims = normalize_axes("moments", axis, x.rank), flag("moments", "keep_dims", keep_dims)
     center = mean(x, axis, keep_dims=True)
     variance = mean(run_kernel("SquaredDifference", (x, center)), axis, keep_dims)
     return Moments(center if keep_dims else reshape_to(center, variance.shape), variance)

@@ -8,7 +8,17 @@ import numpy as np
 
 from varigrad.dtypes import Array
 from varigrad.engine import make_tensor, run_kernel
-from varigrad.ops.arguments import TensorLike, convert, convert_integers, normalize_axis, normalize_shape, operands
+from varigrad.ops.arguments import (
+    ORDERED,
+    TensorLike,
+    accept,
+    convert,
+    convert_integers,
+    normalize_axis,
+    normalize_shape,
+    operands,
+)
+from varigrad.ops.options import one_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -86,12 +96,18 @@ def search_sorted(sorted_sequence: TensorLike, values: TensorLike, side: str = "
     >>> vg.search_sorted([1, 3, 3, 5], [0, 3, 9]).tolist()
     [0, 1, 4]
     """
-    if side not in ("left", "right"):
-        raise ValueError(f"search_sorted: side must be 'left' or 'right', got {side!r}")
-    sequence, sought = operands("search_sorted", sorted_sequence, values)
+    return _search_sorted("search_sorted", sorted_sequence, values, one_of("search_sorted", "side", side, _SIDES))
+
+
+_SIDES = ("left", "right")
+
+
+def _search_sorted(op: str, sorted_sequence: TensorLike, values: TensorLike, side: str) -> Tensor:
+    sequence = accept(sorted_sequence, op, "sorted_sequence", ORDERED)
+    sequence, sought = operands(op, sequence, accept(values, op, "values", ORDERED))
     if not sequence.rank or not sought.rank or sequence.shape[:-1] != sought.shape[:-1]:
         raise ValueError(
-            f"search_sorted: sorted_sequence and values must agree in all axes but the last "
+            f"{op}: sorted_sequence and values must agree in all axes but the last "
             f"(sorted_sequence: {format_shape(sequence.shape)}, values: {format_shape(sought.shape)})"
         )
     return run_kernel("SearchSorted", (sequence, sought), {"side": side})
@@ -104,7 +120,7 @@ def lower_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
     >>> vg.lower_bound([1, 3, 3, 5], [3]).tolist()
     [1]
     """
-    return search_sorted(sorted_sequence, values, "left")
+    return _search_sorted("lower_bound", sorted_sequence, values, "left")
 
 
 def upper_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
@@ -114,7 +130,7 @@ def upper_bound(sorted_sequence: TensorLike, values: TensorLike) -> Tensor:
     >>> vg.upper_bound([1, 3, 3, 5], [3]).tolist()
     [3]
     """
-    return search_sorted(sorted_sequence, values, "right")
+    return _search_sorted("upper_bound", sorted_sequence, values, "right")
 
 
 def unique(x: TensorLike, axis: int = 0) -> Unique:

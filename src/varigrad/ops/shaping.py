@@ -19,6 +19,7 @@ from varigrad.ops.arguments import (
 )
 from varigrad.ops.arithmetic import scale
 from varigrad.ops.creation import complex, imag, real
+from varigrad.ops.options import items_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -249,6 +250,7 @@ def ensure_shape(x: TensorLike, shape: Sequence[int | None]) -> Tensor:
     (1, 2)
     """
     x = convert(x, "ensure_shape", "x")
+    shape = items_of("ensure_shape", "shape", shape)
     if len(shape) != x.rank or any(n not in (None, length) for n, length in zip(shape, x.shape, strict=True)):
         raise ValueError(f"ensure_shape: x must have shape {format_shape(shape)}, got {format_shape(x.shape)}")
     return x

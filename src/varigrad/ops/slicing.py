@@ -21,6 +21,7 @@ from varigrad.ops.arguments import (
     reshape_to,
 )
 from varigrad.ops.indexing import get_item
+from varigrad.ops.options import integer
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -216,7 +217,8 @@ def gather(x: TensorLike, indices: TensorLike, axis: int = 0, batch_dims: int = 
     if not x.rank:
         raise ValueError("gather: x is a scalar, which has no axis to take from")
     axis = normalize_axis("gather", axis, x.rank)
-    if batch_dims:
+    if batch_dims.__class__ is not int or batch_dims:
+        batch_dims = integer("gather", "batch_dims", batch_dims, least=-indices.rank)
         if batch_dims < 0:
             batch_dims += indices.rank
         batch_dims = normalize_axis("gather", batch_dims, indices.rank + 1, "batch_dims")
