@@ -65,7 +65,7 @@ def numpy_dtype(dtype: str, op: str = "dtype") -> np.dtype[Any]:
     try:
         return _NUMPY[dtype]
     except (KeyError, TypeError):
-        if dtype in _HALF_NAMES:
+        if isinstance(dtype, str) and dtype in _HALF_NAMES:
             return _add_half(dtype, op)
         raise ValueError(f"{op}: unknown dtype {dtype!r}; use one of {', '.join(get_args(DType))}") from None
 

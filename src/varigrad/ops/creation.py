@@ -10,7 +10,7 @@ from typing import Any
 from varigrad.dtypes import to_array
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import TensorLike, check_dtype, convert, convert_integers, holds_tensors, normalize_shape
-from varigrad.ops.options import number, one_of
+from varigrad.ops.options import flag, number, one_of
 from varigrad.tensor import Tensor, TensorBuffer, Variable, format_shape
 
 __all__ = [
@@ -493,4 +493,4 @@ def print(x: TensorLike, verbose: bool = False) -> None:
     Tensor
         [1, 2.5]
     """
-    convert(x, "print", "x").print(verbose)
+    convert(x, "print", "x").print(flag("print", "verbose", verbose))

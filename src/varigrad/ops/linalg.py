@@ -14,6 +14,7 @@ from varigrad.ops.arithmetic import mul
 from varigrad.ops.elementwise import abs as absolute
 from varigrad.ops.elementwise import sign
 from varigrad.ops.joining import stack, unstack
+from varigrad.ops.options import flag, number
 from varigrad.ops.reduction import max as max_of
 from varigrad.ops.reduction import min as min_of
 from varigrad.ops.reduction import sum as sum_of
@@ -59,15 +60,21 @@ def norm(
     >>> vg.norm([[1, -2], [3, 4]], 1, axis=[0, 1]).item()
     6.0
     """
-    x = convert_floating(x, "norm", "x")
+    return _norm("norm", x, ord, axis, keep_dims)
+
+
+def _norm(op: str, x: TensorLike, ord: float | str, axis: int | Sequence[int] | None, keep_dims: bool) -> Tensor:
+    x = convert_floating(x, op, "x")
+    keep_dims = flag(op, "keep_dims", keep_dims)
+    ord = ord if isinstance(ord, str) else number(op, "ord", ord)
     if x.storage.dtype.kind == "c":
         x = absolute(x)
     if isinstance(axis, (list, tuple)) and len(axis) == 2:
-        return _matrix_norm(x, ord, axis, keep_dims)
-    axes = normalize_axes("norm", axis, x.rank)
+        return _matrix_norm(op, x, ord, axis, keep_dims)
+    axes = normalize_axes(op, axis, x.rank)
     if axis is not None and len(axes) != 1:
         raise ValueError(
-            f"norm: axis must be None, one axis for vectors or two for matrices, got {list(axes)}; reshape x first"
+            f"{op}: axis must be None, one axis for vectors or two for matrices, got {list(axes)}; reshape x first"
         )
     return _vector_norm(x, ord, axes, keep_dims)
 
@@ -88,9 +95,9 @@ def _vector_norm(x: Tensor, ord: float | str, axes: tuple[int, ...], keep_dims: 
     raise ValueError(f"norm: ord of a vector must be 'euclidean', a number of at least 1, inf or -inf, got {ord!r}")
 
 
-def _matrix_norm(x: Tensor, ord: float | str, axis: Sequence[int], keep_dims: bool) -> Tensor:
-    axes = normalize_axes("norm", axis, x.rank)
-    row, column = (normalize_axis("norm", a, x.rank) for a in axis)
+def _matrix_norm(op: str, x: Tensor, ord: float | str, axis: Sequence[int], keep_dims: bool) -> Tensor:
+    axes = normalize_axes(op, axis, x.rank)
+    row, column = (normalize_axis(op, a, x.rank) for a in axis)
     if ord in ("euclidean", "fro"):
         return _power_norm(x, 2.0, axes, keep_dims)
     if ord == 1:
@@ -113,7 +120,7 @@ def euclidean_norm(x: TensorLike, axis: int | Sequence[int] | None = None, keep_
     >>> vg.euclidean_norm([[3, 4], [0, 0]], axis=1).tolist()
     [5.0, 0.0]
     """
-    return norm(x, "euclidean", axis, keep_dims)
+    return _norm("euclidean_norm", x, "euclidean", axis, keep_dims)
 
 
 def clip_by_norm(x: TensorLike, clip_norm: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
@@ -130,11 +137,13 @@ def clip_by_norm(x: TensorLike, clip_norm: TensorLike, axis: int | Sequence[int]
     >>> vg.clip_by_norm([6, 8], 5).tolist()
     [3.0, 4.0]
     """
-    x = convert_floating(x, "clip_by_norm", "x")
-    if not isinstance(clip_norm, Tensor) and not clip_norm >= 0:
-        raise ValueError(f"clip_by_norm: clip_norm must not be negative, got {clip_norm!r}")
+    x = accept(x, "clip_by_norm", "x", "f")
+    if not isinstance(clip_norm, Tensor):
+        clip_norm = number("clip_by_norm", "clip_norm", clip_norm)
+        if not clip_norm >= 0:
+            raise ValueError(f"clip_by_norm: clip_norm must not be negative, got {clip_norm!r}")
     limit = convert(clip_norm, "clip_by_norm", "clip_norm", x.dtype)
-    length = norm(x, "euclidean", axis, keep_dims=True)
+    length = _norm("clip_by_norm", x, "euclidean", axis, keep_dims=True)
     larger = run_kernel("Maximum", (length, limit))
     return mul(x, run_kernel("DivNoNan", (limit, larger)))
 

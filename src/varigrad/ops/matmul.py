@@ -10,6 +10,7 @@ from math import prod
 from varigrad.dtypes import kind_of, promote
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, cast_to, convert, operands, reshape_to
+from varigrad.ops.options import flag
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["dot", "einsum", "mat_mul", "matmul", "outer_product"]
@@ -42,10 +43,16 @@ def mat_mul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b
     a, b = _numeric("mat_mul", a, b)
     if a.storage.ndim < 2 or b.storage.ndim < 2:
         raise rank_too_low("mat_mul", a, b)
+    return _product("mat_mul", a, b, transpose_a, transpose_b)
+
+
+def _product(op: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
+    if transpose_a.__class__ is not bool or transpose_b.__class__ is not bool:
+        transpose_a, transpose_b = flag(op, "transpose_a", transpose_a), flag(op, "transpose_b", transpose_b)
     try:
         return run_kernel("BatchMatMul", (a, b), {"transpose_a": transpose_a, "transpose_b": transpose_b})
     except ValueError:
-        check_product("mat_mul", a, b, transpose_a, transpose_b)
+        check_product(op, a, b, transpose_a, transpose_b)
         raise
 
 
@@ -61,7 +68,7 @@ def matmul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b:
     a, b = _numeric("matmul", a, b)
     if a.storage.ndim < 2 or b.storage.ndim < 2:
         return _with_vector("matmul", a, b, transpose_a, transpose_b)
-    return mat_mul(a, b, transpose_a, transpose_b)
+    return _product("matmul", a, b, transpose_a, transpose_b)
 
 
 def dot(t1: TensorLike, t2: TensorLike) -> Tensor:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import REAL, TensorLike, accept, require_floating, reshape_to
 from varigrad.ops.conv_geometry import Geometry, Pad, Steps, geometry, per_axis
-from varigrad.ops.options import one_of
+from varigrad.ops.options import flag, one_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -189,7 +189,11 @@ def max_pool_with_argmax(
     if x.rank != 4:
         raise ValueError(f"{op}: x must be [batch, height, width, channels], got shape {format_shape(x.shape)}")
     window, placed = _geometry(op, x, 2, filter_size, strides, pad)
-    attrs = {"filter_size": window, **placed.attrs, "include_batch_in_index": include_batch_in_index}
+    attrs = {
+        "filter_size": window,
+        **placed.attrs,
+        "include_batch_in_index": flag(op, "include_batch_in_index", include_batch_in_index),
+    }
     return MaxPoolWithArgmax(*run_kernel_multi("MaxPoolWithArgmax", (x,), attrs))
 
 

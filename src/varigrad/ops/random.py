@@ -12,7 +12,7 @@ from varigrad import randomness
 from varigrad.dtypes import is_floating, kind_of, numpy_dtype
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import TensorLike, convert, convert_floating, normalize_shape
-from varigrad.ops.options import items_of, number
+from varigrad.ops.options import flag, items_of, number
 from varigrad.randomness import number_text
 from varigrad.tensor import Tensor, format_shape
 
@@ -139,6 +139,7 @@ def random_gamma(
     >>> bool(vg.random_gamma([4], 2.0).min().item() > 0)
     True
     """
+    alpha, beta = number("random_gamma", "alpha", alpha), number("random_gamma", "beta", beta)
     if not (alpha > 0 and beta > 0):
         raise ValueError(f"random_gamma: alpha and beta must be positive, got {alpha} and {beta}")
     return _draw("RandomGamma", "random_gamma", shape, dtype, seed, alpha=alpha, beta=beta)
@@ -152,6 +153,8 @@ def rand(shape: Sequence[int], rand_function: Callable[[], float], dtype: str = 
     >>> vg.rand([3], lambda: next(numbers)).tolist()
     [1.0, 2.0, 3.0]
     """
+    if not callable(rand_function):
+        raise TypeError(f"rand: rand_function must be a function, got {type(rand_function).__name__}")
     lengths = normalize_shape("rand", shape)
     values = [rand_function() for _ in range(math.prod(lengths))]
     return make_tensor(np.array(values).astype(numpy_dtype(dtype, "rand")).reshape(lengths))
@@ -184,8 +187,8 @@ def multinomial(logits: TensorLike, num_samples: int, seed: Seed = None, normali
         )
     attrs = {
         "num_samples": normalize_shape("multinomial", (num_samples,), "num_samples")[0],
-        "seed": _seed_text(seed),
-        "normalized": normalized,
+        "seed": _seed_text("multinomial", seed),
+        "normalized": flag("multinomial", "normalized", normalized),
     }
     rows = x if x.rank == 2 else run_kernel("Reshape", (x,), {"shape": (1, x.size)})
     drawn = run_kernel("Multinomial", (rows,), attrs)
@@ -218,7 +221,7 @@ def dropout(x: TensorLike, rate: float, noise_shape: Sequence[int | None] | None
     if rate == 0:
         return run_kernel("Identity", (x,))
     shape = x.shape if noise_shape is None else _noise_shape(x, noise_shape)
-    attrs = {"shape": shape, "rate": rate, "dtype": x.dtype, "seed": _seed_text(seed)}
+    attrs = {"shape": shape, "rate": rate, "dtype": x.dtype, "seed": _seed_text("dropout", seed)}
     return run_kernel("Multiply", (x, run_kernel("DropoutMask", (), attrs)))
 
 
@@ -234,9 +237,9 @@ def _noise_shape(x: Tensor, given: Sequence[int | None]) -> tuple[int, ...]:
     return shape
 
 
-def _seed_text(seed: Seed) -> str | None:
+def _seed_text(op: str, seed: Seed) -> str | None:
     """The seed as the text from which TensorFlow.js makes its numbers."""
-    return seed if seed is None or isinstance(seed, str) else number_text(seed)
+    return seed if seed is None or isinstance(seed, str) else number_text(number(op, "seed", seed))
 
 
 def _draw(
@@ -248,7 +251,13 @@ def _draw(
     also: tuple[str, ...] = (),
     **parameters: float,
 ) -> Tensor:
+    numpy_dtype(dtype, op)
     if not is_floating(dtype) and dtype not in ("int32", "int64", *also):
         raise ValueError(f"{op}: dtype must be floating-point or int32, got {dtype!r}")
-    attrs = {"shape": normalize_shape(op, shape), "dtype": dtype, "seed": _seed_text(seed), **parameters}
+    attrs = {
+        "shape": normalize_shape(op, shape),
+        "dtype": dtype,
+        "seed": _seed_text(op, seed),
+        **{name: number(op, name, value) for name, value in parameters.items()},
+    }
     return run_kernel(kernel, (), attrs)

@@ -48,7 +48,9 @@ class Moments(NamedTuple):
 
 def _reduce(kernel: str, op: str, x: Tensor, axis: Axes, keep_dims: bool) -> Tensor:
     axes = normalize_axes(op, axis, x.storage.ndim)
-    return run_kernel(kernel, (x,), {"axis": axes, "keep_dims": flag(op, "keep_dims", keep_dims)})
+    if keep_dims.__class__ is not bool:
+        keep_dims = flag(op, "keep_dims", keep_dims)
+    return run_kernel(kernel, (x,), {"axis": axes, "keep_dims": keep_dims})
 
 
 def sum(x: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
