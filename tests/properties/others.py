@@ -80,7 +80,7 @@ def _qr(x: Any, full: bool) -> Any:
 def _vectors(d: Draw) -> tuple[Any, ...]:
     columns = d.integer(1, 4)
     rows = d.integer(1, columns)
-    return (d.floats([rows, columns]) + 4 * np.eye(rows, columns, dtype=np.float32),)
+    return (d.floats([rows, columns], -1, 1) + 4 * np.eye(rows, columns, dtype=np.float32),)
 
 
 def _gram_schmidt(x: Any) -> Any:
@@ -312,7 +312,7 @@ TABLE = [
         gradients=(0,),
         gradient_differs=_ALIGNED,
     ),
-    Op("image.resize_nearest_neighbor", _resized, gradients=(0,), gradient_differs=_ALIGNED),
+    Op("image.resize_nearest_neighbor", _resized),
     Op("image.crop_and_resize", _cropped, ulps=64, size=lambda x, *_: np.abs(x).max() + 1),
     Op("image.transform", _transformed, ulps=64, size=lambda x, *_: np.abs(x).max() + 1),
     Op("image.rotate_with_offset", lambda d: (_image(d), d.number(-4, 4), d.number(-1, 1), d.number(0, 1))),
