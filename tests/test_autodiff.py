@@ -388,6 +388,11 @@ def test_a_piecewise_constant_function_has_gradient_zero(f):
     assert vg.grad(f)([3.0, 1.0, 2.0]).tolist() == [0.0, 0.0, 0.0]
 
 
+def test_an_argument_that_nothing_took_is_an_error_beside_one_without_a_gradient():
+    with pytest.raises(vg.GradientError, match="does not depend on argument 1"):
+        vg.grads(lambda a, b: a > 1.0)([[3.0, 1.0], [2.0]])
+
+
 def test_rounding_on_the_way_lets_nothing_through():
     assert vg.grad(lambda x: x.cast("int32").cast("float32") * x)([2.5]).tolist() == [2.0]
 

@@ -179,9 +179,9 @@ def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: A
     for position, gradient in enumerate(found):
         if gradient is None:
             source = sources[position]
-            # Integers and bools may count in ways that no gradient tells, such as the condition of where.
-            counted = source.id in taken and not is_differentiable(source.storage.dtype)
-            if not tape.broken_by and not counted:
+            # It may count in a way that no gradient tells: through a comparison, or as the condition of where.
+            silent = tape.broken_by or not is_differentiable(source.storage.dtype)
+            if source.id not in taken or not silent:
                 raise GradientError(
                     f"{op}: the result of f does not depend on argument {position}; "
                     "compute it from the arguments that f is given"
@@ -210,17 +210,15 @@ def variable_grads(f: Callable[[], Any], var_list: Sequence[Variable] | None = N
     """
     if not callable(f):
         raise TypeError(f"variable_grads: f must be a function of no arguments, got {type(f).__name__}")
-    if var_list is None:
-        tape = Tape(watch_variables=True)
-    else:
-        tape = Tape(_trainable(var_list))
+    listed = None if var_list is None else _trainable(var_list)
+    tape = Tape(watch_variables=True) if listed is None else Tape(listed)
     token = OBSERVERS.set((*OBSERVERS.get(), tape))
     try:
         returned = f()
         value = _total(returned)
     finally:
         OBSERVERS.reset(token)
-    sources = sorted(tape.variables.values(), key=lambda v: v.id) if var_list is None else _trainable(var_list)
+    sources = sorted(tape.variables.values(), key=lambda v: v.id) if listed is None else listed
     found = tape.gradients(value, _ones_like(value), sources)
     named = {v.name: g for v, g in zip(sources, found, strict=True) if g is not None}
     if not named:

@@ -204,7 +204,7 @@ class Tape(Observer):
         self._watch_variables = watch_variables
         self._nodes: list[_Node] = []
         self.variables: dict[int, Variable] = {}
-        self.broken_by: dict[str, None] = {}  # kernels without a derivative that a watched value went into
+        self.broken_by: dict[str, list[int]] = {}  # kernels without a derivative, and what went into them
 
     def ran(
         self,
@@ -241,7 +241,7 @@ class Tape(Observer):
                 differentiable = True
         rule, save = gradient or _gradients.get(kernel, _NO_GRADIENT)
         if not differentiable and (rule is None or self._watches_floats(inputs)):
-            self.broken_by[kernel] = None
+            self.broken_by.setdefault(kernel, []).extend(ids)
             return
         saved = save(inputs, outputs)
         if not differentiable:
@@ -276,8 +276,9 @@ class Tape(Observer):
             self._nodes[position] = (kernel, rule, kept, attrs, ids, first, several)
 
     def taken(self) -> set[int]:
-        """The ids of the tensors that recorded kernels took."""
-        return {identifier for _, _, _, _, ids, _, _ in self._nodes for identifier in ids}
+        """The ids of the tensors that kernels took, recorded ones and those without a derivative."""
+        recorded = [ids for _, _, _, _, ids, _, _ in self._nodes]
+        return {identifier for ids in (*recorded, *self.broken_by.values()) for identifier in ids}
 
     def gradients(self, y: Tensor, dy: Tensor, sources: Sequence[Tensor]) -> list[Tensor | None]:
         """The gradient of `y`, weighted by `dy`, with respect to each source; None where no path leads to it.
