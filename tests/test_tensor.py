@@ -314,3 +314,16 @@ def test_numpys_functions_take_tensors_as_arrays_and_its_operators_give_way():
     np.testing.assert_allclose(np.exp(x), np.exp([1.0, 2.0]), rtol=1e-6)
     for result in (np.ones(2) + x, np.float64(3) * x, np.ones(2) < x, np.eye(2) @ vg.ones([2, 1])):
         assert isinstance(result, vg.Tensor)
+
+
+def test_numpys_reductions_and_joins_take_tensors_as_arrays():
+    x = vg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    values = x.numpy()
+    for f in (np.sum, np.mean, np.max, np.min, np.prod, np.any, np.all, np.std, np.argmax, np.transpose, np.sort):
+        result = f(x)
+        assert not isinstance(result, vg.Tensor)
+        np.testing.assert_array_equal(result, f(values))
+    np.testing.assert_array_equal(np.mean(x, axis=0), [2.0, 3.0])
+    np.testing.assert_array_equal(np.stack([x, x]), np.stack([values, values]))
+    np.testing.assert_array_equal(np.concatenate((x, values), axis=1), np.concatenate((values, values), axis=1))
+    np.testing.assert_array_equal(np.sum(values, where=x > 2.0), 7.0)

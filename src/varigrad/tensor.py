@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -203,6 +203,10 @@ class Tensor(TensorMethods):
         values = values.view()
         values.flags.writeable = False
         return values
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        # np.sum(x) and the like would call x.sum with arguments of NumPy's own.
+        return func(*_as_arrays(args), **_as_arrays(kwargs))
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.numpy().__dlpack__(**options)
@@ -411,6 +415,18 @@ def call_site() -> str:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("varigrad."):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _as_arrays(value: Any) -> Any:
+    """Nested tuples, lists and dicts with arrays in the places of tensors."""
+    if isinstance(value, Tensor):
+        return np.asarray(value)
+    if isinstance(value, (tuple, list)):
+        items = [_as_arrays(item) for item in cast("list[Any]", value)]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {key: _as_arrays(item) for key, item in cast("dict[Any, Any]", value).items()}
+    return value
 
 
 def _describe(tensor: Tensor) -> str:
