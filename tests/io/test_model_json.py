@@ -301,3 +301,15 @@ def test_a_mutated_file_ends_in_a_model_or_in_one_clear_error(tmp_path, data):
     path.write_bytes(content)
     with suppress(ModelFileError):
         assert vg.load_layers_model(tmp_path).layers
+
+
+@pytest.mark.parametrize(
+    ("path", "error"), [("", ValueError), (None, TypeError), (b"model", TypeError), (3, TypeError)]
+)
+def test_what_is_no_path_is_an_error_and_nothing_is_written(path, error, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match="the path of a model"):
+        small_model().save(path)
+    with pytest.raises(error, match="the path of a model"):
+        vg.load_layers_model(path)
+    assert list(tmp_path.iterdir()) == []

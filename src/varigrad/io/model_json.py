@@ -25,7 +25,11 @@ _SHARD_NAME = re.compile(r"group\d+-shard\d+of\d+\.bin")
 
 def resolve_json_path(path: str | os.PathLike[str]) -> Path:
     """The JSON file that a folder, a `file://` URL or a path of the file itself means."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"the path of a model must be text or a path, got {path!r:.80}")
     text = os.fspath(path)
+    if not text:
+        raise ValueError("the path of a model is empty; '.' is the current folder")
     scheme = re.match(r"([a-z][a-z0-9+.-]+)://", text, re.IGNORECASE)
     if scheme:
         if scheme[1].lower() != "file":
