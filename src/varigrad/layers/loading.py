@@ -10,7 +10,6 @@ from typing import Any, cast
 import numpy as np
 
 from varigrad.dtypes import Array, kind_of
-from varigrad.io.formats import model_format
 from varigrad.io.matching import match_names
 from varigrad.io.model_json import read_document, read_manifest
 from varigrad.io.topology import normalize_topology
@@ -52,9 +51,6 @@ def load_layers_model(
     >>> copy.predict(x).tolist() == model.predict(x).tolist()
     True
     """
-    other = model_format(path)
-    if other is not None:
-        return other.load_model(path, strict=strict, custom_objects=custom_objects)
     document, folder = read_document(path)
     model, deferred = _build(document, custom_objects)
     manifest = document.get("weightsManifest")

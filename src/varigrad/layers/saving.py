@@ -6,7 +6,6 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from varigrad.io.formats import model_format
 from varigrad.io.model_json import write_model
 from varigrad.io.weights import encode_weights
 
@@ -55,9 +54,6 @@ def save_model(
 
     if not model.built:
         raise ValueError(f"save: {model.name} has no layers yet; add some first")
-    other = model_format(path)
-    if other is not None:
-        return other.save_model(model, path, trainable_only=trainable_only)
     weights = model.trainable_weights if trainable_only else model.weights
     names = [weight.original_name for weight in weights]
     for name in names:
