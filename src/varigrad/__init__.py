@@ -24,6 +24,8 @@ from varigrad.layers import initializers as initializers
 from varigrad.layers import loading as _loading
 from varigrad.layers import registry as _serialization
 from varigrad.layers import regularizers as regularizers
+from varigrad.layers.core import input as input
+from varigrad.layers.functional import model as model
 from varigrad.layers.loading import load_layers_model as load_layers_model
 from varigrad.layers.model import LayersModel as LayersModel
 from varigrad.layers.sequential import Sequential as Sequential

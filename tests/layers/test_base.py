@@ -162,7 +162,7 @@ def test_dispose_gives_the_weights_memory_back():
     layer = vg.layers.dense(units=1)
     layer([[1.0]])
     before = vg.memory().num_tensors
-    assert layer.dispose() == 2
+    assert layer.dispose() == (0, 2)
     assert vg.memory().num_tensors == before - 2
     with pytest.raises(vg.DisposedError):
         layer([[1.0]])

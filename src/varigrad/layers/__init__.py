@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from varigrad.layers.base import DisposeResult as DisposeResult
 from varigrad.layers.base import InputSpec as InputSpec
 from varigrad.layers.base import Layer as Layer
 from varigrad.layers.base import LayerOptions as LayerOptions
@@ -19,6 +20,7 @@ from varigrad.layers.core import Dropout as Dropout
 from varigrad.layers.core import Flatten as Flatten
 from varigrad.layers.core import InputLayer as InputLayer
 from varigrad.layers.core import Reshape as Reshape
+from varigrad.layers.functional import Functional as Functional
 from varigrad.layers.model import LayersModel as LayersModel
 from varigrad.layers.naming import snake_case
 from varigrad.layers.normalization import BatchNormalization as BatchNormalization
@@ -72,3 +74,5 @@ input_layer = _factory(InputLayer)
 max_pooling2d = max_pool2d = _factory(MaxPooling2D)
 reshape = _factory(Reshape)
 register_class(Sequential)
+register_class(Functional)
+register_class(Functional, "Functional")  # as Keras calls it since version 2.4

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextvars import ContextVar
-from typing import Any, ClassVar, NamedTuple, TypedDict
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, TypedDict, cast
+from weakref import ref
 
 import numpy as np
 
 from varigrad.dtypes import is_floating, numpy_dtype
-from varigrad.engine import run_kernel
 from varigrad.layers.arguments import Shape, boolean, partial_shape
-from varigrad.layers.constraints import Constraint
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.naming import current_scope, default_layer_name, name_scope, snake_case
-from varigrad.layers.registry import Serializable, serialize, suggestion
-from varigrad.layers.regularizers import Regularizer
-from varigrad.ops.arguments import TensorLike, convert
-from varigrad.ops.assignment import assign
+from varigrad.layers.input_spec import InputSpec, InputSpecs, check_shapes
+from varigrad.layers.naming import default_layer_name, name_scope, snake_case
+from varigrad.layers.registry import serialize, suggestion
+from varigrad.layers.symbolic import Node, SymbolicTensor, is_symbolic
+from varigrad.layers.weights import WeightHolder
+from varigrad.ops.arguments import convert
+from varigrad.ops.creation import zeros
 from varigrad.scopes import dispose
-from varigrad.tensor import Tensor, Variable, format_shape
+from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["DEFERRED", "DeferredValue", "InputSpec", "Layer", "LayerOptions"]
+__all__ = ["DisposeResult", "InputSpec", "Layer", "LayerOptions"]
+
+_NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
+
+
+class DisposeResult(NamedTuple):
+    """What `dispose` of a layer or model did.
+
+    Args:
+        ref_count_after_dispose: How many models, or calls on symbolic tensors, still use it.
+        num_disposed_variables: How many weights were disposed of: none before nobody uses it.
+
+    >>> import varigrad as vg
+    >>> vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2])]).dispose()
+    DisposeResult(ref_count_after_dispose=0, num_disposed_variables=2)
+    """
+
+    ref_count_after_dispose: int
+    num_disposed_variables: int
 
 
 class LayerOptions(TypedDict, total=False):
@@ -53,36 +71,7 @@ class LayerOptions(TypedDict, total=False):
     weights: Sequence[Any] | None
 
 
-class InputSpec(NamedTuple):
-    """What a layer asks of its input: a rank, a least rank, and the lengths of some axes.
-
-    >>> import varigrad as vg
-    >>> class Pairs(vg.layers.Layer):
-    ...     input_spec = vg.layers.InputSpec(ndim=2, axes={-1: 2})
-    ...     def call(self, inputs, training=None):
-    ...         return inputs
-    >>> Pairs(name="pairs_example")([[1.0, 2.0, 3.0]])
-    Traceback (most recent call last):
-    ValueError: pairs_example: was made for inputs with 2 on axis -1, got shape [1, 3]
-    """
-
-    ndim: int | None = None
-    min_ndim: int | None = None
-    axes: dict[int, int] | None = None
-
-
-class DeferredValue(NamedTuple):
-    """A weight without a value yet, while a file is loaded."""
-
-    variable: Variable
-    initialize: Callable[[], Tensor]
-
-
-# While it holds a list, new weights take no memory and run no initializer; the list says which they are.
-DEFERRED: ContextVar[list[DeferredValue] | None] = ContextVar("varigrad_deferred_weights", default=None)
-
-
-class Layer(Serializable):
+class Layer(WeightHolder):
     """A function of tensors with weights.
 
     To write a layer, subclass it: `build(input_shape)` makes the weights with `add_weight`, `call(inputs, training)`
@@ -103,7 +92,11 @@ class Layer(Serializable):
 
     # The attributes that get_config stores, in TensorFlow.js's order.
     fields: ClassVar[tuple[str, ...]] = ()
-    input_spec: InputSpec | None = None
+    input_spec: InputSpecs | None = None
+    # Whether a mask of the input is one of the output too.
+    supports_masking: ClassVar[bool] = False
+    # The names of the arguments of `call` besides inputs; None if it takes any.
+    _call_arguments: ClassVar[frozenset[str] | None] = frozenset({"training"})
 
     def __init__(
         self,
@@ -126,8 +119,6 @@ class Layer(Serializable):
         self._has_default_name = not name
         self.name = name or default_layer_name(self.class_name)
         self.built = False
-        self.input_shape: Shape | None = None
-        self.output_shape: Shape | None = None
         self.batch_input_shape: Shape | None = None
         if batch_input_shape is not None:
             self.batch_input_shape = partial_shape(owner, "batch_input_shape", batch_input_shape)
@@ -137,31 +128,46 @@ class Layer(Serializable):
         self.dtype = dtype or input_dtype or ("float32" if self.batch_input_shape else None)
         if self.dtype is not None:
             numpy_dtype(self.dtype, owner)
-        self._trainable = boolean(owner, "trainable", trainable)
-        self._frozen = not self._trainable  # by itself or by a model that it is in
         self._initial_weights = weights
-        self._trainable_weights: list[Variable] = []
-        self._non_trainable_weights: list[Variable] = []
-        self._penalties: list[tuple[Regularizer, Variable]] = []
+        self._node_refs: list[ref[Node]] = []
+        self._stateful = False
+        self._ref_count: int | None = None
+        super().__init__(boolean(owner, "trainable", trainable))
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         call = cls.__dict__.get("call")
         if call is not None:
             cls._run = _with_training_by_position(call)
+            cls._call_arguments = _arguments_of(call)
 
     # To be overridden
 
-    def build(self, input_shape: Shape) -> None:
-        """Makes the weights for inputs of this shape, whose unknown axes are None."""
+    def build(self, input_shape: Any) -> None:
+        """Makes the weights for inputs of this shape, or list of shapes; unknown axes are None."""
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
-        """The result for a tensor; `training` is whether the call is a step of training."""
+        """The result for a tensor, or list of tensors; `training` is whether the call is a step of training.
+
+        A layer that heeds masks takes a third argument, `mask`; a layer may take more, which callers give by name.
+        """
         return inputs
 
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """The shape of the result for inputs of this shape; unknown axes are None."""
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the result, or list of shapes, for inputs of this shape; unknown axes are None."""
         return input_shape
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the result: which steps count, bool `[batch, time]`, or None if all do.
+
+        By default the mask of the input if the layer says that it `supports_masking`, else none.
+        """
+        return mask if self.supports_masking else None
+
+    @property
+    def makes_mask(self) -> bool:
+        """Whether the result may have a mask where the input has none."""
+        return type(self).compute_mask is not Layer.compute_mask
 
     def get_config(self) -> dict[str, Any]:
         """The keyword arguments that make an equal layer, as JSON values; weights are not among them."""
@@ -174,170 +180,72 @@ class Layer(Serializable):
             config["dtype"] = self.dtype
         return config
 
-    # Weights
-
-    def add_weight(
-        self,
-        name: str,
-        shape: Sequence[int],
-        dtype: str | None = None,
-        initializer: Initializer | str | None = None,
-        regularizer: Regularizer | None = None,
-        trainable: bool = True,
-        constraint: Constraint | None = None,
-    ) -> Variable:
-        """Makes a weight; to be called in `build`.
-
-        Args:
-            name: Its name in the layer, such as `"kernel"`; the variable's is `layer/kernel`.
-            shape: Its shape.
-            dtype: By default that of the layer if it is a floating-point one, else float32.
-            initializer: Gives the first value; zeros by default.
-            regularizer: Gives a penalty for `calculate_losses`.
-            trainable: Whether it is ever trained; a moving average, for instance, is not.
-            constraint: Applied by optimizers after each update.
-        """
-        original = f"{current_scope() or self.name}/{name}"
-        if any(weight.original_name == original for weight in self.weights):
-            raise ValueError(f"{self.name}: has a weight named {name!r} already")
-        if dtype is None:
-            dtype = self.dtype if self.dtype is not None and is_floating(self.dtype) else "float32"
-        lengths = tuple(shape)
-        first = get_initializer(initializer or "zeros")
-        deferred = DEFERRED.get()
-        if deferred is None:
-            value = first.apply(lengths, dtype)
-            if value.dtype != dtype or value.shape != lengths:
-                raise ValueError(
-                    f"{self.name}: the initializer of {name!r} made {value.dtype} {format_shape(value.shape)}, "
-                    f"not {dtype} {format_shape(lengths)}"
-                )
-            weight = _named_variable(value.storage.copy(), trainable and not self._frozen, original)
-        else:
-            try:
-                placeholder = np.broadcast_to(np.zeros((), numpy_dtype(dtype)), lengths)
-            except ValueError:
-                raise ValueError(f"{self.name}: {name!r} of shape {format_shape(lengths)} is too large") from None
-            weight = _named_variable(placeholder, trainable and not self._frozen, original)
-            deferred.append(DeferredValue(weight, lambda: first.apply(lengths, dtype)))
-        weight.constraint = constraint
-        if regularizer is not None:
-            self._penalties.append((regularizer, weight))
-        (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
-        return weight
-
-    @property
-    def weights(self) -> list[Variable]:
-        """All weights. Their order does not depend on which are frozen: first those made trainable, then the others."""
-        made_trainable, others = self._weight_groups()
-        return made_trainable + others
-
-    def _weight_groups(self) -> tuple[list[Variable], list[Variable]]:
-        """The weights that were made trainable, and the others."""
-        return list(self._trainable_weights), list(self._non_trainable_weights)
-
-    @property
-    def trainable_weights(self) -> list[Variable]:
-        """The weights that training changes now."""
-        return [w for w in self._weight_groups()[0] if w.trainable] if self.trainable else []
-
-    @property
-    def non_trainable_weights(self) -> list[Variable]:
-        """The weights that training leaves alone now."""
-        trained = {id(w) for w in self.trainable_weights}
-        return [w for w in self.weights if id(w) not in trained]
-
-    @property
-    def trainable(self) -> bool:
-        """Whether training changes the layer's weights; set it to False to freeze them."""
-        return self._trainable
-
-    @trainable.setter
-    def trainable(self, trainable: bool) -> None:
-        self._trainable = boolean(self.name, "trainable", trainable)
-        self._freeze(not trainable)
-
-    def _freeze(self, frozen: bool) -> None:
-        """Freezes the layer, as a model around it asks, or else as it was set itself."""
-        self._frozen = frozen or not self._trainable
-        for weight in self._trainable_weights:
-            weight.trainable = not self._frozen
-
-    def get_weights(self, trainable_only: bool = False) -> list[Tensor]:
-        """The values of the weights, as tensors that later training does not change."""
-        weights = self.trainable_weights if trainable_only else self.weights
-        return [run_kernel("Identity", (weight,)) for weight in weights]
-
-    def set_weights(self, weights: Sequence[TensorLike]) -> None:
-        """Gives the weights new values, in the order of `get_weights`: all, or on an error none.
-
-        Args:
-            weights: Tensors or arrays of the weights' shapes.
-
-        Raises:
-            ValueError: Another number of them, or another shape; the message names the weight.
-        """
-        variables = self.weights
-        if not isinstance(weights, (list, tuple)):
-            raise TypeError(f"set_weights: takes the values of {self.name} as a list, got {type(weights).__name__}")
-        if len(weights) != len(variables):
-            names = ", ".join(f"{v.original_name} {format_shape(v.shape)}" for v in variables) or "none"
-            raise ValueError(
-                f"set_weights: {self.name} has {len(variables)} weights ({names}), but {len(weights)} were given"
-            )
-        values = [
-            convert(value, "set_weights", f"the value for {variable.original_name}", variable.dtype)
-            for variable, value in zip(variables, weights)
-        ]
-        for position, (variable, value) in enumerate(zip(variables, values)):
-            if value.shape != variable.shape:
-                raise ValueError(
-                    f"set_weights: weight {position} of {self.name}, {variable.original_name}, has shape "
-                    f"{format_shape(variable.shape)}, but {format_shape(value.shape)} was given"
-                )
-        for variable, value in zip(variables, values):
-            assign(variable, value)
-
-    def count_params(self) -> int:
-        """The number of elements in all weights."""
-        if not self.built:
-            raise ValueError(f"count_params: {self.name} has no weights yet; add it to a model or call it first")
-        return sum(weight.size for weight in self.weights)
-
-    def calculate_losses(self) -> list[Tensor]:
-        """The penalties of the layer's regularizers, a scalar each, to be added to the loss."""
-        return [regularizer.apply(weight) for regularizer, weight in self._penalties]
-
-    def dispose(self) -> int:
-        """Disposes of the weights and returns how many there were. Needed only to give memory back early."""
-        weights = self.weights
-        dispose(weights)
-        return len(weights)
-
     # Running
 
-    def __call__(self, inputs: TensorLike, training: bool | None = None) -> Tensor:
-        """The layer's result for a tensor or array, whose weights it makes on the first call."""
+    def __call__(self, inputs: Any, training: bool | None = None, **arguments: Any) -> Any:
+        """The layer's result, whose weights it makes on the first call.
+
+        Args:
+            inputs: A tensor or array, or a list of them for a layer of several inputs. For symbolic tensors the result
+                is symbolic, and part of a graph that `vg.model` makes a model of.
+            training: Whether dropout and the like are to act as in training. Given with symbolic tensors, it holds in
+                the model whatever the model is called with.
+            arguments: `mask`, and what else the layer's `call` takes.
+        """
         if not isinstance(inputs, Tensor):
-            inputs = convert(inputs, self.name, "inputs", self.dtype)
+            if is_symbolic(inputs):
+                return self._connect(inputs, training, arguments)
+            inputs = self._converted(inputs)
         if not self.built:
-            self._ensure_built(inputs.shape)
+            self._ensure_built(_shapes(inputs))
         elif self.input_spec is not None:
-            self._check_input(inputs.shape)
-        return self._run(inputs, training)
+            self._check_input(_shapes(inputs))
+        if training is not None and not isinstance(training, bool):
+            raise TypeError(f"{self.name}: training must be True, False or None, got {training!r}")
+        return self._run_with(inputs, training, arguments) if arguments else self._run(inputs, training)
+
+    def apply(self, inputs: Any, **arguments: Any) -> Any:
+        """The same as calling the layer. Mirrors `tf.layers.Layer.apply`."""
+        return self(inputs, **arguments)
 
     def _run(self, inputs: Any, training: bool | None) -> Any:
         """`call` with `training` by position; in subclasses it is `call` itself where that can be."""
         return self.call(inputs, training)
 
-    def _connect(self, input_shape: Shape) -> Shape:
-        """Makes the weights for inputs of this shape and returns the shape of the result."""
-        self._ensure_built(input_shape)
-        self.input_shape = input_shape
-        self.output_shape = self.compute_output_shape(input_shape)
-        return self.output_shape
+    def _run_with(self, inputs: Any, training: bool | None, arguments: Mapping[str, Any]) -> Any:
+        """`call` with further arguments; a mask goes only where it is wanted."""
+        accepted = self._call_arguments
+        given = dict(arguments)
+        if accepted is not None:
+            if "mask" not in accepted:
+                given.pop("mask", None)
+            for name in given:
+                if name not in accepted:
+                    raise TypeError(f"{self.name}: call takes no argument {name!r}{suggestion(name, accepted)}")
+        if accepted is None or "training" in accepted:
+            given["training"] = training
+        return self.call(inputs, **given)
 
-    def _ensure_built(self, input_shape: Shape) -> None:
+    def _run_masked(
+        self, inputs: Any, mask: Any, training: bool | None, arguments: Mapping[str, Any] = _NO_ARGUMENTS
+    ) -> tuple[Any, Any]:
+        """The result and its mask, for inputs with their mask, or list of masks."""
+        mask = arguments.get("mask", mask)
+        if mask is not None:
+            arguments = {**arguments, "mask": mask}
+        y = self._run_with(inputs, training, arguments) if arguments else self._run(inputs, training)
+        return y, self.compute_mask(inputs, mask)
+
+    def _converted(self, inputs: Any) -> Any:
+        """Tensors for arrays: one, or a list for a list that holds tensors or arrays."""
+        if isinstance(inputs, (list, tuple)):
+            items = cast("Sequence[Any]", inputs)
+            if any(isinstance(item, (Tensor, np.ndarray)) for item in items):
+                each = [convert(item, self.name, f"inputs[{i}]", self.dtype) for i, item in enumerate(items)]
+                return each[0] if len(each) == 1 else each
+        return convert(inputs, self.name, "inputs", self.dtype)
+
+    def _ensure_built(self, input_shape: Any) -> None:
         """Makes the weights, if they are not there yet, for inputs of this shape."""
         self._check_input(input_shape)
         if self.built:
@@ -345,42 +253,140 @@ class Layer(Serializable):
         with name_scope(self.name):
             self.build(input_shape)
         self.built = True
+        self._ref_count = self._ref_count or 1
         if self._initial_weights is not None:
             self.set_weights(self._initial_weights)
             self._initial_weights = None
 
-    def _check_input(self, shape: Shape) -> None:
+    def _check_input(self, shape: Any) -> None:
         """Raises an error that names the layer if it does not take inputs of this shape."""
-        spec = self.input_spec
-        if spec is None:
-            return
-        rank = len(shape)
-        if spec.ndim is not None and rank != spec.ndim:
-            raise ValueError(f"{self.name}: takes inputs of rank {spec.ndim}, got shape {format_shape(shape)}")
-        if spec.min_ndim is not None and rank < spec.min_ndim:
-            raise ValueError(f"{self.name}: takes inputs of rank {spec.min_ndim} or more, got {format_shape(shape)}")
-        for axis, length in (spec.axes or {}).items():
-            if shape[axis] not in (None, length):
+        if self.input_spec is not None:
+            check_shapes(self.name, self.input_spec, shape if isinstance(shape, list) else [shape])
+
+    # The graph of symbolic tensors
+
+    def _connect(self, inputs: Any, training: bool | None, arguments: Mapping[str, Any]) -> Any:
+        """The symbolic results for symbolic inputs; makes the weights and a node."""
+        each = [inputs] if isinstance(inputs, SymbolicTensor) else list(inputs)
+        for x in each:
+            if not isinstance(x, SymbolicTensor):
+                raise TypeError(f"{self.name}: its inputs must be all symbolic tensors or all values, got {x!r:.100}")
+        single = len(each) == 1
+        first_use = not self.built
+        shapes: Any = each[0].shape if single else [x.shape for x in each]
+        self._ensure_built(shapes)
+        self._build_sublayers(each, single)
+        if training is not None:
+            arguments = {**arguments, "training": training}
+        results, several = _several(self.compute_output_shape(shapes))
+        for shape in results:
+            if any(length is not None and length < 0 for length in shape):
                 raise ValueError(
-                    f"{self.name}: was made for inputs with {length} on axis {axis}, got shape {format_shape(shape)}"
+                    f"{self.name}: inputs of shape {_listed(each)} are too small for it, they would give "
+                    f"{format_shape(shape)}"
                 )
+        node = Node(self, each, arguments, results, self._output_dtype(each))
+        self._ref_count = 1 if first_use or self._ref_count is None else self._ref_count + 1
+        return list(node.outputs) if several else node.outputs[0]
+
+    @property
+    def inbound_nodes(self) -> list[Node]:
+        """The layer's calls on symbolic tensors, as far as their results, or models of them, are still in use."""
+        return [node for node in (call() for call in self._node_refs) if node is not None]
+
+    def _note_call(self, node: Node) -> None:
+        self._node_refs = [call for call in self._node_refs if call() is not None]
+        self._node_refs.append(ref(node))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Calls note themselves again when they are copied.
+        return {**vars(self), "_node_refs": []}
+
+    def _build_sublayers(self, inputs: Sequence[SymbolicTensor], single: bool) -> None:
+        """Runs the layer once on zeros if that is what it takes to make the weights of layers inside it."""
+        if all(layer.built for layer in self._sublayers()):
+            return
+        values = [zeros([n or 1 for n in x.shape], x.dtype) for x in inputs]
+        self._run(values[0] if single else values, False)
+
+    def _output_dtype(self, inputs: Sequence[SymbolicTensor]) -> str:
+        for dtype in (self.dtype, *(x.dtype for x in inputs)):
+            if dtype is not None and is_floating(dtype):
+                return dtype
+        return "float32"
+
+    def _node(self, index: int | None, what: str) -> Node:
+        """The call at a place, or the only one."""
+        nodes = self.inbound_nodes
+        count = len(nodes)
+        if index is None and count > 1:
+            raise ValueError(
+                f"{self.name}: was called {count} times, so it has no one {what}; get_{what}_at says which is meant"
+            )
+        if not 0 <= (index or 0) < count:
+            raise ValueError(f"{self.name}: has no {what} {index or 0}; it was called {count} times")
+        return nodes[index or 0]
+
+    @property
+    def input(self) -> SymbolicTensor | list[SymbolicTensor]:
+        """The symbolic tensor, or list of them, that the layer was called on, if it was called once."""
+        return _one(self._node(None, "input").inputs)
+
+    @property
+    def output(self) -> SymbolicTensor | list[SymbolicTensor]:
+        """The symbolic tensor, or list of them, that the layer gave, if it was called once."""
+        return _one(self._node(None, "output").outputs)
+
+    def get_input_at(self, node_index: int) -> SymbolicTensor | list[SymbolicTensor]:
+        """What the layer was called on in its call number `node_index`, from 0."""
+        return _one(self._node(node_index, "input").inputs)
+
+    def get_output_at(self, node_index: int) -> SymbolicTensor | list[SymbolicTensor]:
+        """What the layer gave in its call number `node_index`, from 0."""
+        return _one(self._node(node_index, "output").outputs)
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape, or list of shapes, of its inputs in its first call on symbolic tensors; None before that."""
+        nodes = self.inbound_nodes
+        return _one([x.shape for x in nodes[0].inputs]) if nodes else None
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape, or list of shapes, of its result in its first call on symbolic tensors; None before that."""
+        nodes = self.inbound_nodes
+        return _one(nodes[0].shapes) if nodes else None
+
+    # State
+
+    @property
+    def stateful(self) -> bool:
+        """Whether the layer, or one inside it, keeps a state from one batch to the next."""
+        return self._stateful or any(layer.stateful for layer in self._sublayers() if isinstance(layer, Layer))
+
+    def reset_states(self) -> None:
+        """Starts the state of a stateful layer anew. Mirrors `tf.layers.Layer.resetStates`."""
+        for layer in self._sublayers():
+            if isinstance(layer, Layer) and layer.stateful:
+                layer.reset_states()
+
+    def dispose(self) -> DisposeResult:
+        """Disposes of the weights once no model uses the layer any more. Needed only to give memory back early.
+
+        Raises:
+            ValueError: The layer has no weights yet, or was disposed of before.
+        """
+        if not self.built or self._ref_count is None:
+            raise ValueError(f"dispose: {self.name} was not used yet, there is nothing to dispose of")
+        if self._ref_count == 0:
+            raise ValueError(f"dispose: {self.name} is disposed of already")
+        self._ref_count -= 1
+        weights = self.weights if self._ref_count == 0 else []
+        dispose(weights)
+        return DisposeResult(self._ref_count, len(weights))
 
     def __repr__(self) -> str:
         return f"<{self.class_name} {self.name!r}>"
-
-
-def _named_variable(storage: Any, trainable: bool, original_name: str) -> Variable:
-    """A variable whose registry name is the original one or, while that is taken, the same with a number."""
-    name, number = original_name, 0
-    while True:
-        try:
-            weight = Variable(storage, trainable, name)
-        except ValueError:
-            number += 1
-            name = f"{original_name}_{number}"
-        else:
-            weight.original_name = original_name
-            return weight
 
 
 def _with_training_by_position(call: Any) -> Any:
@@ -395,6 +401,33 @@ def _with_training_by_position(call: Any) -> Any:
     if takes_keywords or "training" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return lambda self, inputs, training: call(self, inputs, training=training)  # pyright: ignore
     return lambda self, inputs, training: call(self, inputs)  # pyright: ignore
+
+
+def _arguments_of(call: Any) -> frozenset[str] | None:
+    """The arguments of `call` besides inputs; None if it takes any."""
+    code = getattr(call, "__code__", None)
+    if code is None or code.co_flags & 0x08:
+        return None
+    return frozenset(code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount])
+
+
+def _shapes(inputs: Any) -> Any:
+    """The shape of a tensor, or a list of those of several."""
+    return inputs.shape if isinstance(inputs, Tensor) else [x.shape for x in inputs]
+
+
+def _several(shape: Any) -> tuple[list[Shape], bool]:
+    """The shapes that `compute_output_shape` returned, and whether there were several."""
+    several = len(shape) > 0 and isinstance(shape[0], (list, tuple))
+    return [tuple(each) for each in (shape if several else [shape])], several
+
+
+def _one(items: Sequence[Any]) -> Any:
+    return items[0] if len(items) == 1 else list(items)
+
+
+def _listed(inputs: Sequence[SymbolicTensor]) -> str:
+    return ", ".join(format_shape(x.shape) for x in inputs)
 
 
 def _unknown_argument(owner: str, name: str, cls: type[Layer]) -> str:

@@ -14,6 +14,7 @@ from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.initializers import Initializer, get_initializer
 from varigrad.layers.naming import unique_name
 from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.symbolic import Node, SymbolicTensor
 from varigrad.ops import random
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import scale
@@ -21,7 +22,7 @@ from varigrad.ops.fused import mat_mul as fused_mat_mul
 from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, Variable, format_shape
 
-__all__ = ["Activation", "Dense", "Dropout", "Flatten", "InputLayer", "Reshape"]
+__all__ = ["Activation", "Dense", "Dropout", "Flatten", "InputLayer", "Reshape", "input"]
 
 DATA_FORMATS = ("channels_last", "channels_first")
 
@@ -68,10 +69,55 @@ class InputLayer(Layer):
             batch_size=batch_size,
             dtype=dtype,
         )
+        self.built = True
+
+    @property
+    def inbound_nodes(self) -> list[Node]:
+        """The one call that makes the model's input."""
+        return super().inbound_nodes or [Node(self, (), {}, [self.batch_input_shape or ()], self.dtype or "float32")]
+
+    def __call__(self, inputs: Any, training: bool | None = None, **arguments: Any) -> Any:
+        """Always an error: nothing goes into the entry of a model."""
+        raise TypeError(f"{self.name}: is the entry of a model, it cannot be called on anything")
+
+    @property
+    def input_shape(self) -> Any:
+        return self.batch_input_shape
 
     def get_config(self) -> dict[str, Any]:
         shape = list(self.batch_input_shape or ())
         return {"batch_input_shape": shape, "dtype": self.dtype, "sparse": False, "name": self.name}
+
+
+def input(
+    *,
+    shape: Sequence[int | None] | None = None,
+    batch_shape: Sequence[int | None] | None = None,
+    name: str | None = None,
+    dtype: str | None = None,
+    sparse: bool | None = None,
+) -> SymbolicTensor:
+    """A symbolic tensor that stands for an input of a model.
+
+    Mirrors `tf.input`.
+
+    Args:
+        shape: The shape of one input, without the batch.
+        batch_shape: Instead of it, the shape with the batch.
+        name: The name of the input; `input1` and so on by default.
+        dtype: The dtype of inputs, float32 by default.
+        sparse: Whether inputs are sparse; must be False.
+
+    >>> import varigrad as vg
+    >>> a, b = vg.input(shape=[2]), vg.input(shape=[3])
+    >>> y = vg.layers.dense(units=1)(a)
+    >>> vg.model(inputs=[a, b], outputs=[y, vg.layers.flatten()(b)]).output_shape
+    [(None, 1), (None, 3)]
+    """
+    if (shape is None) == (batch_shape is None):
+        raise ValueError("input: takes either shape or batch_shape")
+    layer = InputLayer(input_shape=shape, batch_input_shape=batch_shape, name=name, dtype=dtype, sparse=sparse)
+    return layer.inbound_nodes[0].outputs[0]
 
 
 class Dense(Layer):

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from varigrad.layers.base import Layer
+import numpy as np
+
+from varigrad.dtypes import is_floating
+from varigrad.layers.base import DisposeResult, Layer
 from varigrad.layers.registry import suggestion
 from varigrad.layers.saving import SaveResult, save_model, topology
 from varigrad.layers.summary import print_summary
-from varigrad.layers.symbolic import SymbolicTensor
+from varigrad.layers.symbolic import SymbolicTensor, is_symbolic
 from varigrad.observe import OBSERVERS
-from varigrad.ops.arguments import TensorLike, convert
+from varigrad.ops.arguments import TensorLike, cast_to, convert
 from varigrad.ops.joining import concat
 from varigrad.tape import Tape
-from varigrad.tensor import Tensor, Variable, format_shape
+from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["LayersModel"]
 
@@ -40,20 +43,58 @@ class LayersModel(Layer):
         self.outputs = []
         self._layers: list[Layer] = []
         self._user_defined_metadata: dict[str, Any] | None = None
-        self._feature_shape: tuple[int | None, ...] | None = None  # of one input, if the batch is free
+        self._feature_shape: tuple[int | None, ...] | None = None  # of the one input, if only the batch is free
 
     @property
     def layers(self) -> list[Layer]:
         """The layers, in order."""
         return list(self._layers)
 
-    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs: those of the layers that make them."""
+        return [x.source_layer.name for x in self.inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs: those of the layers that make them."""
+        return [x.source_layer.name for x in self.outputs]
+
+    @property
+    def input(self) -> SymbolicTensor | list[SymbolicTensor]:
+        """The model's symbolic input, or list of inputs."""
+        return self.inputs[0] if len(self.inputs) == 1 else list(self.inputs)
+
+    @property
+    def output(self) -> SymbolicTensor | list[SymbolicTensor]:
+        """The model's symbolic output, or list of outputs."""
+        return self.outputs[0] if len(self.outputs) == 1 else list(self.outputs)
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of the model's input, or a list of those of its inputs."""
+        return _one([x.shape for x in self.inputs])
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of the model's output, or a list of those of its outputs."""
+        return _one([x.shape for x in self.outputs])
+
+    def get_layer(self, name: str | int | None = None, index: int | None = None) -> Layer:
         """The layer of a name, or at a place.
+
+        Args:
+            name: The layer's name; an integer is an index.
+            index: The layer's place among `layers`, from 0.
 
         Raises:
             ValueError: There is none.
         """
+        if isinstance(name, int):
+            name, index = None, name
         if index is not None:
+            if isinstance(index, bool) or not isinstance(index, int):
+                raise TypeError(f"get_layer: index must be an integer, got {index!r}")
             if not 0 <= index < len(self._layers):
                 raise ValueError(f"get_layer: {self.name} has {len(self._layers)} layers, none at index {index}")
             return self._layers[index]
@@ -63,77 +104,189 @@ class LayersModel(Layer):
         near = suggestion(str(name), [layer.name for layer in self._layers])
         raise ValueError(f"get_layer: {self.name} has no layer {name!r}{near}")
 
-    # Weights
+    def _set_ends(self, inputs: Sequence[SymbolicTensor], outputs: Sequence[SymbolicTensor]) -> None:
+        """Says where the model begins and ends."""
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.built = bool(outputs)
+        shape = self.inputs[0].shape if len(self.inputs) == 1 else ()
+        self.batch_input_shape = shape or None
+        free = len(shape) > 1 and shape[0] is None and None not in shape[1:] and is_floating(self.inputs[0].dtype)
+        self._feature_shape = shape[1:] if free else None
 
-    def _weight_groups(self) -> tuple[list[Variable], list[Variable]]:
-        groups = [layer._weight_groups() for layer in self._layers]
-        return [w for made_trainable, _ in groups for w in made_trainable], [w for _, rest in groups for w in rest]
+    def _sublayers(self) -> Sequence[Layer]:
+        return self._layers
 
     @property
-    def trainable_weights(self) -> list[Variable]:
-        return [w for layer in self._layers for w in layer.trainable_weights] if self.trainable else []
+    def makes_mask(self) -> bool:
+        return any(layer.makes_mask for layer in self._layers)
 
-    def _freeze(self, frozen: bool) -> None:
-        for layer in self._layers:
-            layer._freeze(frozen or not self._trainable)
+    def dispose(self) -> DisposeResult:
+        """Disposes of the layers' weights once no other model uses them. Mirrors `tf.LayersModel.dispose`.
 
-    def calculate_losses(self) -> list[Tensor]:
-        return [loss for layer in self._layers for loss in layer.calculate_losses()]
+        Raises:
+            ValueError: The model was disposed of before.
+        """
+        if not self._layers:
+            raise ValueError(f"dispose: {self.name} has no layers yet, there is nothing to dispose of")
+        count = 1 if self._ref_count is None else self._ref_count
+        if count == 0:
+            raise ValueError(f"dispose: {self.name} is disposed of already")
+        self._ref_count = count - 1
+        disposed = 0
+        if self._ref_count == 0:
+            used = [layer for layer in self._layers if layer.built and layer._ref_count]
+            disposed = sum(layer.dispose().num_disposed_variables for layer in used)
+        return DisposeResult(self._ref_count, disposed)
 
     # Running
 
-    def __call__(self, inputs: TensorLike, training: bool | None = None) -> Tensor:
+    def __call__(self, inputs: Any, training: bool | None = None, **arguments: Any) -> Any:
         """The model's result for a batch of inputs.
 
         Args:
-            inputs: A tensor or array of the shape that the model was made for.
+            inputs: A tensor or array of the shape that the model was made for. For a model of several inputs a list of
+                them in the order of `inputs`, or a dict by `input_names`. Symbolic tensors make the model a layer of
+                the graph that they are part of.
             training: Whether dropout and the like are to act as in training.
+            arguments: `mask`: which steps count, a mask or list of masks for the inputs.
+
+        Returns:
+            A tensor, or a list of them for a model of several outputs.
 
         >>> import varigrad as vg
         >>> model = vg.sequential(layers=[vg.layers.dense(units=3, input_shape=[2])])
         >>> model([[1, 2], [3, 4]]).shape
         (2, 3)
         """
-        if not isinstance(inputs, Tensor):
-            inputs = convert(inputs, self.name, "inputs", self.inputs[0].dtype if self.inputs else None)
-        if inputs.storage.shape[1:] != self._feature_shape:
-            self._check_input(inputs.shape)
-        return self._run(inputs, training)
+        if not isinstance(inputs, Tensor) and is_symbolic(inputs):
+            return self._connect(inputs, training, arguments)
+        inputs = self._fed(inputs, self.name)
+        if training is not None and not isinstance(training, bool):
+            raise TypeError(f"{self.name}: training must be True, False or None, got {training!r}")
+        return self._run_with(inputs, training, arguments) if arguments else self._run(inputs, training)
 
-    def predict(self, x: TensorLike, batch_size: int = 32) -> Tensor:
+    def _run_with(self, inputs: Any, training: bool | None, arguments: Mapping[str, Any]) -> Any:
+        for name in arguments:
+            if name != "mask":
+                raise TypeError(f"{self.name}: takes no argument {name!r}, only training and mask")
+        return self._run_masked(inputs, arguments.get("mask"), training)[0]
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return self._run_masked(inputs, mask, False)[1]
+
+    def _fed(self, inputs: Any, op: str) -> Any:
+        """Tensors for what a call was given: one, or for a model of several inputs a list in their order."""
+        if isinstance(inputs, Tensor):
+            values = inputs.storage
+            if values.shape[1:] == self._feature_shape and values.dtype.kind == "f":
+                return inputs
+        expected = self.inputs
+        if len(expected) == 1:
+            if isinstance(inputs, Tensor):
+                return self._fed_one(expected[0], inputs, op, "inputs")
+            if isinstance(inputs, (list, tuple)):
+                items = cast("Sequence[Any]", inputs)
+                if len(items) == 1 and isinstance(items[0], (Tensor, np.ndarray)):
+                    shape = expected[0].shape
+                    if len(items[0].shape) == len(shape):
+                        return self._fed_one(expected[0], items[0], op, "inputs")
+            if not isinstance(inputs, Mapping):
+                return self._fed_one(expected[0], inputs, op, "inputs")
+        elif not expected:
+            raise ValueError(f"{self.name}: has no layers yet; add some first")
+        names = self.input_names
+        if isinstance(inputs, Mapping):
+            by_name = cast("Mapping[str, Any]", inputs)
+            wrong = [name for name in names if name not in by_name] or [name for name in by_name if name not in names]
+            if wrong:
+                raise ValueError(
+                    f"{op}: {self.name} takes inputs named {', '.join(names)}; {wrong[0]!r} is "
+                    f"{'missing' if wrong[0] in names else 'not among them'}"
+                )
+            inputs = [by_name[name] for name in names]
+        if not isinstance(inputs, (list, tuple)) or len(cast("Sequence[Any]", inputs)) != len(expected):
+            count = len(cast("Sequence[Any]", inputs)) if isinstance(inputs, (list, tuple)) else "one value"
+            raise ValueError(
+                f"{op}: {self.name} takes a list of {len(expected)} inputs ({', '.join(names)}), got {count}"
+            )
+        each = [self._fed_one(x, value, op, x_name) for x, value, x_name in zip(expected, inputs, names)]
+        return each[0] if len(each) == 1 else each
+
+    def _fed_one(self, expected: SymbolicTensor, value: TensorLike, op: str, argument: str) -> Tensor:
+        """The tensor for an input: integers and bools become floats where these are expected, as in TensorFlow.js."""
+        if not isinstance(value, Tensor):
+            value = convert(value, op, argument, expected.dtype)
+        elif value.storage.dtype.kind in "bi" and is_floating(expected.dtype):
+            value = cast_to(value, expected.dtype)
+        shape, wanted = value.storage.shape, expected.shape
+        if len(shape) != len(wanted) or any(m is not None and m != n for m, n in zip(wanted, shape)):
+            which = "" if len(self.inputs) == 1 else f" for {argument}"
+            raise ValueError(
+                f"{self.name}: takes inputs{which} of shape {format_shape(wanted)}, got {format_shape(shape)}"
+            )
+        return value
+
+    def predict(self, x: Any, batch_size: int = 32) -> Any:
         """The model's result outside of training, computed in batches.
 
         Inside `vg.variable_grads` and the like the batch is computed whole, and the result can be differentiated.
         Mirrors `tf.LayersModel.predict`.
 
         Args:
-            x: A tensor or array of the shape that the model was made for.
+            x: A tensor or array of the shape that the model was made for; for several inputs a list or dict of them.
             batch_size: How many inputs to compute at a time.
+
+        Returns:
+            A tensor, or a list of them for a model of several outputs.
 
         Raises:
             ValueError: Another shape.
         """
-        if not isinstance(x, Tensor):
-            x = convert(x, "predict", "x", self.inputs[0].dtype if self.inputs else None)
-        if x.storage.shape[1:] != self._feature_shape:
-            self._check_input(x.shape)
-        rows = x.storage.shape[0]
+        inputs = self._fed(x, "predict")
+        each = [inputs] if isinstance(inputs, Tensor) else inputs
+        rows = each[0].storage.shape[0] if each[0].storage.ndim else 0
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"predict: batch_size must be a positive integer, got {batch_size!r}")
         if rows <= batch_size or any(isinstance(observer, Tape) for observer in OBSERVERS.get()):
-            return self._run(x, False)
-        if batch_size < 1:
-            raise ValueError(f"predict: batch_size must be a positive integer, got {batch_size}")
-        return concat([self._run(x[start : start + batch_size], False) for start in range(0, rows, batch_size)], 0)
+            return self._run(inputs, False)
+        parts = [
+            self._run(_one([x[start : start + batch_size] for x in each]), False)
+            for start in range(0, rows, batch_size)
+        ]
+        if len(self.outputs) == 1:
+            return concat(parts, 0)
+        return [concat(list(each), 0) for each in zip(*parts)]
 
-    def predict_on_batch(self, x: TensorLike) -> Tensor:
+    def predict_on_batch(self, x: Any) -> Any:
         """The model's result outside of training, computed at once. Mirrors `tf.LayersModel.predictOnBatch`."""
         return self(x, training=False)
 
-    def _check_input(self, shape: Sequence[int | None]) -> None:
+    def _explain(self, error: Exception, layer: Layer, x: Any) -> None:
+        """Says in which layer an error came up, or raises one that says it better if the input does not fit there."""
+        note = f"in layer {layer.name} of {self.name}"
+        error.add_note(note)
+        if isinstance(x, Tensor) and not x.is_disposed:
+            try:
+                layer._check_input(x.shape)
+            except ValueError as better:
+                better.add_note(note)
+                raise
+
+    def _check_input(self, shape: Any) -> None:
+        shapes = shape if isinstance(shape, list) else [shape]
         if not self.inputs:
             raise ValueError(f"{self.name}: has no layers yet; add some first")
-        expected = self.inputs[0].shape
-        if len(shape) != len(expected) or any(None not in (m, n) and m != n for m, n in zip(expected, shape)):
-            raise ValueError(f"{self.name}: takes inputs of shape {format_shape(expected)}, got {format_shape(shape)}")
+        if len(shapes) != len(self.inputs):
+            raise ValueError(f"{self.name}: takes {len(self.inputs)} inputs, got {len(shapes)}")
+        for expected, given in zip(self.inputs, shapes):
+            wanted = expected.shape
+            if len(given) != len(wanted) or any(None not in (m, n) and m != n for m, n in zip(wanted, given)):
+                raise ValueError(
+                    f"{self.name}: takes inputs of shape {format_shape(wanted)}, got {format_shape(given)}"
+                )
+
+    def _output_dtype(self, inputs: Sequence[SymbolicTensor]) -> str:
+        return self.outputs[0].dtype
 
     # Seeing and storing
 
@@ -208,3 +361,7 @@ class LayersModel(Layer):
     def get_user_defined_metadata(self) -> dict[str, Any] | None:
         """What `set_user_defined_metadata`, or the file that the model came from, stored."""
         return self._user_defined_metadata
+
+
+def _one(items: Sequence[Any]) -> Any:
+    return items[0] if len(items) == 1 else list(items) or None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Self, cast
 
 from varigrad.engine import run_kernel
 from varigrad.layers.arguments import Shape
 from varigrad.layers.base import Layer
-from varigrad.layers.core import InputLayer
+from varigrad.layers.core import InputLayer, input
 from varigrad.layers.model import LayersModel
 from varigrad.layers.naming import default_layer_name, unique_name
 from varigrad.layers.registry import deserialize
@@ -26,6 +27,7 @@ class Sequential(LayersModel):
     def __init__(self, layers: Iterable[Layer] | None = None, name: str | None = None, trainable: bool = True) -> None:
         super().__init__(name=name or unique_name("sequential_"), trainable=trainable)
         self._stack: tuple[Layer, ...] = ()  # the layers that compute
+        self._heeds_masks = False
         for layer in layers or ():
             self.add(layer)
 
@@ -39,25 +41,41 @@ class Sequential(LayersModel):
         if not isinstance(layer, Layer):
             raise TypeError(f"add: needs a layer, got {type(layer).__name__}")
         self._check_name(layer)
-        before = self.output_shape
-        if before is None:
-            if layer.batch_input_shape is None:
+        if self._layers:
+            below = self.outputs[0]
+            if layer.batch_input_shape is not None and not _agree(below.shape, layer.batch_input_shape):
                 raise ValueError(
-                    f"add: {layer.name}, the first layer of {self.name}, must be given input_shape or batch_input_shape"
+                    f"add: {layer.name} was made for inputs of shape {format_shape(layer.batch_input_shape)}, but "
+                    f"{self._layers[-1].name}, the layer below it, gives {format_shape(below.shape)}"
                 )
-            before = layer.batch_input_shape
-        elif layer.batch_input_shape is not None and not _agree(before, layer.batch_input_shape):
-            raise ValueError(
-                f"add: {layer.name} was made for inputs of shape {format_shape(layer.batch_input_shape)}, but "
-                f"{self._layers[-1].name}, the layer below it, gives {format_shape(before)}"
-            )
-        after = layer._connect(before)
-        if not self._layers:
-            self._set_input(layer, before)
+            inputs, output = self.inputs, layer(below)
+        else:
+            inputs, output = self._first(layer)
+        if isinstance(output, list):
+            raise ValueError(f"add: {layer.name} has several outputs, a stack takes one; use vg.model")
         if not self._trainable:
             layer._freeze(True)
         self._layers.append(layer)
-        self._set_output(after)
+        self._set_stack(inputs, [output])
+
+    def _first(self, layer: Layer) -> tuple[list[SymbolicTensor], Any]:
+        """The symbolic input of the stack and what its first layer makes of it."""
+        if isinstance(layer, LayersModel):
+            if len(layer.inputs) != 1 or len(layer.outputs) != 1:
+                raise ValueError(f"add: {layer.name} must have one input and one output; use vg.model")
+        elif layer.inbound_nodes:
+            node = layer.inbound_nodes[0]
+            if len(layer.inbound_nodes) > 1 or len(node.sources) > 1 or any(x.node.sources for x in node.inputs):
+                raise ValueError(f"add: {layer.name} is part of another model; a stack needs a layer of its own")
+            return list(node.inputs or node.outputs), layer.output
+        shape = layer.batch_input_shape
+        if shape is None:
+            raise ValueError(
+                f"add: {layer.name}, the first layer of {self.name}, must be given input_shape or batch_input_shape"
+            )
+        dtype = layer.inputs[0].dtype if isinstance(layer, LayersModel) else layer.dtype
+        entry = input(batch_shape=shape, dtype=dtype, name=f"{layer.name}_input")
+        return [entry], layer(entry)
 
     def pop(self) -> None:
         """Takes the last layer off.
@@ -68,27 +86,44 @@ class Sequential(LayersModel):
         if not self._layers:
             raise ValueError(f"pop: {self.name} has no layers")
         self._layers.pop()
-        self._set_output(self._layers[-1].output_shape if self._layers else None)
+        if not self._layers:
+            self._set_stack([], [])
+            return
+        self._set_stack(self.inputs, [self.outputs[0].node.inputs[0]])
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        if self._heeds_masks:
+            return self._run_masked(inputs, None, training)[0]
         x = inputs
         layer: Layer = self
         try:
             for layer in self._stack:
                 x = layer._run(x, training)
         except Exception as error:
-            if isinstance(x, Tensor) and not x.is_disposed:
-                layer._check_input(x.shape)  # says it better if the input does not fit
-            error.add_note(f"in layer {layer.name} of {self.name}")
+            self._explain(error, layer, x)
             raise
         # The result must be a tensor of its own, which can be disposed of.
         return x if x is not inputs else run_kernel("Identity", (x,))
 
-    def build(self, input_shape: Shape) -> None:
+    def _run_masked(
+        self, inputs: Any, mask: Any, training: bool | None, arguments: Mapping[str, Any] = MappingProxyType({})
+    ) -> tuple[Any, Any]:
+        mask = arguments.get("mask", mask)
+        x, training = inputs, arguments.get("training", training)
+        layer: Layer = self
+        try:
+            for layer in self._stack:
+                x, mask = layer._run_masked(x, mask, training)
+        except Exception as error:
+            self._explain(error, layer, x)
+            raise
+        return x if x is not inputs else run_kernel("Identity", (x,)), mask
+
+    def build(self, input_shape: Any) -> None:
         if not self._layers:
             raise ValueError(f"{self.name}: has no layers yet; add some first")
 
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
+    def compute_output_shape(self, input_shape: Any) -> Any:
         for layer in self._stack:
             input_shape = layer.compute_output_shape(input_shape)
         return input_shape
@@ -117,23 +152,10 @@ class Sequential(LayersModel):
             # A layer from a file may have the name that the counter has come to.
             layer.name = default_layer_name(layer.class_name)
 
-    def _set_input(self, first: Layer, shape: Shape) -> None:
-        name = first.name if isinstance(first, InputLayer) else f"{first.name}_input"
-        self.inputs = [SymbolicTensor(name, shape, first.dtype or "float32")]
-        self.batch_input_shape = self.input_shape = shape
-        free = len(shape) > 1 and shape[0] is None and None not in shape[1:]
-        self._feature_shape = shape[1:] if free else None
-
-    def _set_output(self, shape: Shape | None) -> None:
-        self.output_shape = shape
-        self.built = shape is not None
+    def _set_stack(self, inputs: list[SymbolicTensor], outputs: list[SymbolicTensor]) -> None:
+        self._set_ends(inputs, outputs)
         self._stack = tuple(layer for layer in self._layers if not isinstance(layer, InputLayer))
-        if shape is None:
-            self.inputs, self.outputs = [], []
-            self.batch_input_shape = self.input_shape = self._feature_shape = None
-        else:
-            last = self._layers[-1]
-            self.outputs = [SymbolicTensor(f"{last.name}/{last.name}", shape, last.dtype or "float32")]
+        self._heeds_masks = self.makes_mask
 
 
 def sequential(layers: Iterable[Layer] | None = None, name: str | None = None) -> Sequential:

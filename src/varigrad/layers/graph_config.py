@@ -1,0 +1,240 @@
+"""Graphs of layers in their stored form: which layers, and on what each was called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from varigrad.layers.base import Layer
+from varigrad.layers.graph import Graph
+from varigrad.layers.model import LayersModel
+from varigrad.layers.registry import deserialize
+from varigrad.layers.symbolic import Node, SymbolicTensor
+
+__all__ = ["graph_config", "layers_and_ends"]
+
+# A call of a layer of this name, as files refer to a symbolic tensor: name, number of the call, number of the result.
+Reference = tuple[str, int, int]
+
+
+def graph_config(name: str, graph: Graph) -> dict[str, Any]:
+    """The stored form of a model of a graph.
+
+    Args:
+        name: The model's name.
+        graph: Its graph.
+
+    Raises:
+        ValueError: A layer was called with an argument that JSON has no form for.
+    """
+    numbers = _call_numbers(graph)
+    called: dict[int, list[Node]] = {id(layer): [] for layer in graph.layers}
+    for node in graph.nodes:
+        called[id(node.layer)].append(node)
+    stored: list[dict[str, Any]] = []
+    for layer in graph.layers:
+        calls = sorted(called[id(layer)], key=lambda node: numbers[id(node)])
+        stored.append(
+            {
+                "name": layer.name,
+                "class_name": layer.class_name,
+                "config": layer.get_config(),
+                "inbound_nodes": [_stored_call(node, numbers) for node in calls if node.inputs],
+            }
+        )
+    return {
+        "name": name,
+        "layers": stored,
+        "input_layers": [_reference(x, numbers) for x in graph.inputs],
+        "output_layers": [_reference(x, numbers) for x in graph.outputs],
+    }
+
+
+def _call_numbers(graph: Graph) -> dict[int, int]:
+    """The number of each call among those of its layer that are in the graph.
+
+    The calls of a model inside the graph count from 1: in TensorFlow.js and Keras, number 0 is the model by itself.
+    """
+    ours = {id(node) for node in graph.nodes}
+    numbers: dict[int, int] = {}
+    for layer in graph.layers:
+        calls = [node for node in layer.inbound_nodes if id(node) in ours]
+        first = 1 if isinstance(layer, LayersModel) else 0
+        numbers.update({id(node): first + place for place, node in enumerate(calls)})
+    return numbers
+
+
+def _stored_call(node: Node, numbers: Mapping[int, int]) -> list[list[Any]]:
+    arguments = {name: _stored_argument(value, numbers) for name, value in node.arguments.items()}
+    try:
+        json.dumps(arguments, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{node.layer.name} was called with an argument that files cannot hold: {error}") from None
+    return [[*_reference(x, numbers), arguments] for x in node.inputs]
+
+
+def _stored_argument(value: Any, numbers: Mapping[int, int]) -> Any:
+    if isinstance(value, SymbolicTensor):
+        return _reference(value, numbers)
+    if isinstance(value, (list, tuple)):
+        return [_stored_argument(item, numbers) for item in cast("Sequence[Any]", value)]
+    return value
+
+
+def _reference(x: SymbolicTensor, numbers: Mapping[int, int]) -> list[Any]:
+    return [x.node.layer.name, numbers[id(x.node)], x.tensor_index]
+
+
+def layers_and_ends(config: Mapping[str, Any]) -> tuple[list[SymbolicTensor], list[SymbolicTensor]]:
+    """Makes the layers of a stored graph, calls them as it says, and returns its inputs and outputs.
+
+    Args:
+        config: What `graph_config` gave.
+
+    Raises:
+        ValueError: The graph contradicts itself; the message names the layer.
+    """
+    stored = config.get("layers")
+    if not isinstance(stored, (list, tuple)):
+        raise ValueError(f"a stored model needs a list of layers, got {stored!r:.200}")
+    reader = _Reader()
+    for entry in cast("Sequence[Any]", stored):
+        reader.add(entry)
+    reader.connect()
+    return reader.ends(config.get("input_layers"), "input"), reader.ends(config.get("output_layers"), "output")
+
+
+class _Reader:
+    """Layers by name, the calls that are still to be made of each, and the symbolic tensors that there are."""
+
+    def __init__(self) -> None:
+        self.layers: dict[str, Layer] = {}
+        self.waiting: dict[str, list[Sequence[Any]]] = {}
+        self.first: dict[str, int] = {}
+
+    def add(self, entry: Any) -> None:
+        fields = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}
+        layer = deserialize(fields, Layer)
+        name, calls = fields.get("name", layer.name), fields.get("inbound_nodes", [])
+        if not isinstance(name, str) or not isinstance(calls, (list, tuple)):
+            raise ValueError(f"a stored layer needs a name and a list of inbound_nodes, got {fields!r:.200}")
+        if name in self.layers:
+            raise ValueError(f"a stored model has two layers named {name!r}")
+        self.layers[name] = layer
+        for call in cast("Sequence[Any]", calls):
+            references = call if isinstance(call, (list, tuple)) else ()
+            if not references or not all(
+                _is_stored_input(reference) for reference in cast("Sequence[Any]", references)
+            ):
+                raise ValueError(f"layer {name!r} has an inbound node that is no list of references: {call!r:.200}")
+            self.waiting.setdefault(name, []).append(cast("Sequence[Any]", references))
+
+    def connect(self) -> None:
+        """Calls the layers: of each in the stored order, as soon as what a call needs is there."""
+        self._find_first_numbers()
+        while self.waiting:
+            before = sum(map(len, self.waiting.values()))
+            for name in list(self.waiting):
+                calls = self.waiting[name]
+                while calls and self._ready(calls[0]):
+                    self._call(self.layers[name], calls.pop(0))
+                if not calls:
+                    del self.waiting[name]
+            if sum(map(len, self.waiting.values())) == before:
+                name, calls = next(iter(self.waiting.items()))
+                wanted = next(r for r in _references(calls[0]) if not self._known(r))
+                raise ValueError(
+                    f"layer {name!r} needs {list(wanted)}, which no layer gives: the graph is broken or a cycle"
+                )
+
+    def _find_first_numbers(self) -> None:
+        """Where the calls of a model inside count from: 1, unless the file speaks of a call number 0."""
+        models = {name for name, layer in self.layers.items() if isinstance(layer, LayersModel)}
+        self.first = dict.fromkeys(models, 1)
+        for calls in self.waiting.values():
+            for call in calls:
+                for name, number, _ in _references(call):
+                    if number == 0 and name in models:
+                        self.first[name] = 0
+
+    def _known(self, reference: Reference) -> bool:
+        name, number, place = reference
+        layer = self.layers.get(name)
+        if layer is None:
+            return False
+        nodes = layer.inbound_nodes
+        number -= self.first.get(name, 0)
+        return 0 <= number < len(nodes) and 0 <= place < len(nodes[number].outputs)
+
+    def _ready(self, call: Sequence[Any]) -> bool:
+        return all(self._known(reference) for reference in _references(call))
+
+    def _tensor(self, reference: Sequence[Any]) -> SymbolicTensor:
+        name, number, place = reference[0], int(reference[1]), int(reference[2])
+        return self.layers[name].inbound_nodes[number - self.first.get(name, 0)].outputs[place]
+
+    def _call(self, layer: Layer, call: Sequence[Any]) -> None:
+        inputs = [self._tensor(reference) for reference in call]
+        arguments: dict[str, Any] = {}
+        for reference in call:
+            if len(reference) > 3 and reference[3]:
+                arguments.update({str(name): self._argument(value) for name, value in reference[3].items()})
+        layer(inputs[0] if len(inputs) == 1 else inputs, **arguments)
+
+    def _argument(self, value: Any) -> Any:
+        if _is_reference(value) and self._known(value):
+            return self._tensor(value)
+        if isinstance(value, (list, tuple)):
+            return [self._argument(item) for item in cast("Sequence[Any]", value)]
+        return value
+
+    def ends(self, references: Any, what: str) -> list[SymbolicTensor]:
+        """The symbolic tensors that a list of references, or a single one, means."""
+        each = [references] if _is_reference(references) else references
+        if not isinstance(each, (list, tuple)) or not each:
+            raise ValueError(f"a stored model needs {what}_layers, got {references!r:.200}")
+        found: list[SymbolicTensor] = []
+        for reference in cast("Sequence[Any]", each):
+            if not _is_reference(reference):
+                raise ValueError(f"{what}_layers holds {reference!r:.200}, which refers to no layer")
+            if reference[0] in self.first and reference[1] == 0:
+                self.first[reference[0]] = 0
+            if not self._known(reference):
+                raise ValueError(f"{what}_layers holds {reference!r:.200}, which no layer gives")
+            found.append(self._tensor(reference))
+        return found
+
+
+def _is_reference(value: Any) -> bool:
+    """Whether a value of JSON is a layer's name and two numbers."""
+    if not isinstance(value, (list, tuple)) or len(cast("Sequence[Any]", value)) != 3:
+        return False
+    name, number, place = cast("Sequence[Any]", value)
+    return isinstance(name, str) and all(isinstance(n, int) and not isinstance(n, bool) for n in (number, place))
+
+
+def _is_stored_input(value: Any) -> bool:
+    """Whether a value of JSON is a reference, perhaps with arguments of the call."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    items = cast("Sequence[Any]", value)
+    return _is_reference(items[:3]) and (len(items) == 3 or items[3] is None or isinstance(items[3], Mapping))
+
+
+def _references(call: Sequence[Any]) -> list[Reference]:
+    """The references of a stored call; those among its arguments too."""
+    found = [cast("Reference", tuple(reference[:3])) for reference in call]
+    for reference in call:
+        if len(reference) > 3 and reference[3]:
+            for value in reference[3].values():
+                found.extend(_references_in(value))
+    return found
+
+
+def _references_in(value: Any) -> list[Reference]:
+    if _is_reference(value):
+        return [cast("Reference", tuple(value))]
+    if isinstance(value, (list, tuple)):
+        return [reference for item in cast("Sequence[Any]", value) for reference in _references_in(item)]
+    return []

@@ -1,0 +1,228 @@
+"""The weights of a layer: how they are made, listed, frozen, read and set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from varigrad.dtypes import is_floating, numpy_dtype
+from varigrad.engine import run_kernel
+from varigrad.layers.arguments import boolean
+from varigrad.layers.constraints import Constraint
+from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.naming import current_scope
+from varigrad.layers.registry import Serializable
+from varigrad.layers.regularizers import Regularizer
+from varigrad.ops.arguments import TensorLike, convert
+from varigrad.ops.assignment import assign
+from varigrad.tensor import Tensor, Variable, format_shape
+
+__all__ = ["DEFERRED", "DeferredValue", "WeightHolder"]
+
+
+class DeferredValue(NamedTuple):
+    """A weight without a value yet, while a file is loaded."""
+
+    variable: Variable
+    initialize: Callable[[], Tensor]
+
+
+# While it holds a list, new weights take no memory and run no initializer; the list says which they are.
+DEFERRED: ContextVar[list[DeferredValue] | None] = ContextVar("varigrad_deferred_weights", default=None)
+
+
+class WeightHolder(Serializable):
+    """What has weights, of its own and of the layers inside it: the base of `Layer`."""
+
+    name: str
+    dtype: str | None
+    built: bool
+    _initial_weights: Sequence[Any] | None
+
+    def __init__(self, trainable: bool) -> None:
+        self._trainable = trainable
+        self._frozen = not self._trainable  # by itself or by a model that it is in
+        self._trainable_weights: list[Variable] = []
+        self._non_trainable_weights: list[Variable] = []
+        self._penalties: list[tuple[Regularizer, Variable]] = []
+        self._losses: list[Callable[[], Tensor]] = []
+
+    def add_weight(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str | None = None,
+        initializer: Initializer | str | None = None,
+        regularizer: Regularizer | None = None,
+        trainable: bool = True,
+        constraint: Constraint | None = None,
+    ) -> Variable:
+        """Makes a weight; to be called in `build`.
+
+        Args:
+            name: Its name in the layer, such as `"kernel"`; the variable's is `layer/kernel`.
+            shape: Its shape.
+            dtype: By default that of the layer if it is a floating-point one, else float32.
+            initializer: Gives the first value; zeros by default.
+            regularizer: Gives a penalty for `calculate_losses`.
+            trainable: Whether it is ever trained; a moving average, for instance, is not.
+            constraint: Applied by optimizers after each update.
+        """
+        original = f"{current_scope() or self.name}/{name}"
+        own = self._trainable_weights + self._non_trainable_weights
+        if any(weight.original_name == original for weight in own):
+            raise ValueError(f"{self.name}: has a weight named {name!r} already")
+        if dtype is None:
+            dtype = self.dtype if self.dtype is not None and is_floating(self.dtype) else "float32"
+        lengths = tuple(shape)
+        first = get_initializer(initializer or "zeros")
+        deferred = DEFERRED.get()
+        if deferred is None:
+            value = first.apply(lengths, dtype)
+            if value.dtype != dtype or value.shape != lengths:
+                raise ValueError(
+                    f"{self.name}: the initializer of {name!r} made {value.dtype} {format_shape(value.shape)}, "
+                    f"not {dtype} {format_shape(lengths)}"
+                )
+            weight = _named_variable(value.storage.copy(), trainable and not self._frozen, original)
+        else:
+            try:
+                placeholder = np.broadcast_to(np.zeros((), numpy_dtype(dtype)), lengths)
+            except ValueError:
+                raise ValueError(f"{self.name}: {name!r} of shape {format_shape(lengths)} is too large") from None
+            weight = _named_variable(placeholder, trainable and not self._frozen, original)
+            deferred.append(DeferredValue(weight, lambda: first.apply(lengths, dtype)))
+        weight.constraint = constraint
+        if regularizer is not None:
+            self._penalties.append((regularizer, weight))
+        (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
+        return weight
+
+    def add_loss(self, losses: Callable[[], Tensor] | Iterable[Callable[[], Tensor]]) -> None:
+        """Adds functions that give a scalar each to `calculate_losses`. Mirrors `tf.layers.Layer.addLoss`."""
+        each = [losses] if callable(losses) else list(losses)
+        for loss in each:
+            if not callable(loss):
+                raise TypeError(f"{self.name}: add_loss takes functions that return a scalar, got {loss!r:.100}")
+        self._losses.extend(each)
+
+    def _sublayers(self) -> Sequence[WeightHolder]:
+        """The layers inside this one: those that it keeps as attributes, also in lists and dicts."""
+        found: dict[int, WeightHolder] = {}
+        for value in vars(self).values():
+            if isinstance(value, Mapping):
+                value = tuple(cast("Mapping[Any, Any]", value).values())
+            for item in cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(item, WeightHolder):
+                    found[id(item)] = item
+        return tuple(found.values())
+
+    @property
+    def weights(self) -> list[Variable]:
+        """All weights. Their order does not depend on which are frozen: first those made trainable, then the others."""
+        made_trainable, others = self._weight_groups()
+        return made_trainable + others
+
+    def _weight_groups(self) -> tuple[list[Variable], list[Variable]]:
+        """The weights that were made trainable, and the others; those of a layer that is used twice once."""
+        groups = [layer._weight_groups() for layer in self._sublayers()]
+        made_trainable = [self._trainable_weights, *(trainable for trainable, _ in groups)]
+        others = [self._non_trainable_weights, *(rest for _, rest in groups)]
+        return _unique(made_trainable), _unique(others)
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        """The weights that training changes now."""
+        return [w for w in self._weight_groups()[0] if w.trainable] if self._trainable else []
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        """The weights that training leaves alone now."""
+        trained = {id(w) for w in self.trainable_weights}
+        return [w for w in self.weights if id(w) not in trained]
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the layer's weights; set it to False to freeze them."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, trainable: bool) -> None:
+        self._trainable = boolean(self.name, "trainable", trainable)
+        self._freeze(not trainable)
+
+    def _freeze(self, frozen: bool) -> None:
+        """Freezes the layer, as a model around it asks, or else as it was set itself."""
+        self._frozen = frozen or not self._trainable
+        for weight in self._trainable_weights:
+            weight.trainable = not self._frozen
+        for layer in self._sublayers():
+            layer._freeze(self._frozen)
+
+    def get_weights(self, trainable_only: bool = False) -> list[Tensor]:
+        """The values of the weights, as tensors that later training does not change."""
+        weights = self.trainable_weights if trainable_only else self.weights
+        return [run_kernel("Identity", (weight,)) for weight in weights]
+
+    def set_weights(self, weights: Sequence[TensorLike]) -> None:
+        """Gives the weights new values, in the order of `get_weights`: all, or on an error none.
+
+        Args:
+            weights: Tensors or arrays of the weights' shapes.
+
+        Raises:
+            ValueError: Another number of them, or another shape; the message names the weight.
+        """
+        variables = self.weights
+        if not isinstance(weights, (list, tuple)):
+            raise TypeError(f"set_weights: takes the values of {self.name} as a list, got {type(weights).__name__}")
+        if len(weights) != len(variables):
+            names = ", ".join(f"{v.original_name} {format_shape(v.shape)}" for v in variables) or "none"
+            raise ValueError(
+                f"set_weights: {self.name} has {len(variables)} weights ({names}), but {len(weights)} were given"
+            )
+        values = [
+            convert(value, "set_weights", f"the value for {variable.original_name}", variable.dtype)
+            for variable, value in zip(variables, weights)
+        ]
+        for position, (variable, value) in enumerate(zip(variables, values)):
+            if value.shape != variable.shape:
+                raise ValueError(
+                    f"set_weights: weight {position} of {self.name}, {variable.original_name}, has shape "
+                    f"{format_shape(variable.shape)}, but {format_shape(value.shape)} was given"
+                )
+        for variable, value in zip(variables, values):
+            assign(variable, value)
+
+    def count_params(self) -> int:
+        """The number of elements in all weights."""
+        if not self.built:
+            raise ValueError(f"count_params: {self.name} has no weights yet; add it to a model or call it first")
+        return sum(weight.size for weight in self.weights)
+
+    def calculate_losses(self) -> list[Tensor]:
+        """The penalties of the layer's regularizers and `add_loss`, a scalar each, to be added to the loss."""
+        penalties = [regularizer.apply(weight) for regularizer, weight in self._penalties]
+        own = penalties + [loss() for loss in self._losses]
+        return own + [loss for layer in self._sublayers() for loss in layer.calculate_losses()]
+
+
+def _unique(groups: Iterable[Sequence[Variable]]) -> list[Variable]:
+    return list({id(weight): weight for group in groups for weight in group}.values())
+
+
+def _named_variable(storage: Any, trainable: bool, original_name: str) -> Variable:
+    """A variable whose registry name is the original one or, while that is taken, the same with a number."""
+    name, number = original_name, 0
+    while True:
+        try:
+            weight = Variable(storage, trainable, name)
+        except ValueError:
+            number += 1
+            name = f"{original_name}_{number}"
+        else:
+            weight.original_name = original_name
+            return weight
