@@ -1,6 +1,7 @@
-"""`model.json` and the files of weights beside it: the layout that TensorFlow.js models have on disk.
+"""`model.json` and the files of weights beside it: the layout that TensorFlow.js models have.
 
-What the topology in it means is the business of `varigrad.layers`; this file reads and writes the layout.
+What the topology in it means is the business of `topology` and of `varigrad.layers`; this file reads and writes the
+layout.
 """
 
 from __future__ import annotations
@@ -8,107 +9,143 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from io import FileIO
-from pathlib import Path, PureWindowsPath
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from varigrad.dtypes import Array
+from varigrad.io.encoding import prepare_weights, take_bytes
+from varigrad.io.formats import ModelArtifacts, WriteOptions, Written
+from varigrad.io.locations import Folder, Location, ShardReader, UrlConverter, locate
 from varigrad.io.replacing import replace_model
-from varigrad.io.weights import EncodedWeights, ModelFileError, WeightSpec, read_weights
+from varigrad.io.weights import ModelFileError, WeightSpec, decode_specs, stored_size
 
-__all__ = ["read_document", "read_manifest", "resolve_json_path", "write_model"]
+__all__ = ["read_document", "read_manifest", "read_model", "read_weights", "write_model", "write_weights"]
 
-_SHARD_NAME = re.compile(r"group\d+-shard\d+of\d+\.bin")
-
-
-def resolve_json_path(path: str | os.PathLike[str]) -> Path:
-    """The JSON file that a folder, a `file://` URL or a path of the file itself means."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"the path of a model must be text or a path, got {path!r:.80}")
-    text = os.fspath(path)
-    if not text:
-        raise ValueError("the path of a model is empty; '.' is the current folder")
-    scheme = re.match(r"([a-z][a-z0-9+.-]+)://", text, re.IGNORECASE)
-    if scheme:
-        if scheme[1].lower() != "file":
-            raise ValueError(f"models are read from and written to files, not {scheme[1]} ({text!r})")
-        # Only URLs need them.
-        from urllib.parse import urlsplit
-        from urllib.request import url2pathname
-
-        text = url2pathname(urlsplit(text).path)
-    resolved = Path(text).expanduser()
-    return resolved if resolved.suffix == ".json" else resolved / "model.json"
+_OWN_SHARD = re.compile(r"group\d+-shard\d+of\d+\.bin")
+_NUMBERED_SHARD = re.compile(r"(.*?)(\d+)(?:of\d+)?(\.\w+)?")
+_LONGEST_NAME = 255
 
 
 # Writing
 
 
-def write_model(
-    path: str | os.PathLike[str], document: Mapping[str, Any], weights: EncodedWeights, shard_size: int
-) -> tuple[Path, int]:
-    """Writes the JSON file, with the manifest of the weights, and the weights in files of at most `shard_size` bytes.
+def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: WriteOptions) -> Written:
+    """Writes the JSON file, with the manifest of the weights, and the weights in files beside it.
 
-    Returns:
-        The JSON file and the bytes that the weights' specifications take in it.
+    The weights are written from where they are, a piece at a time: no second copy of the model is made.
     """
+    shard_size = options.weight_shard_size_bytes
     if shard_size < 1:
         raise ValueError(f"save: weight_shard_size_bytes must be positive, got {shard_size}")
-    json_path = resolve_json_path(path)
-    json_path.parent.mkdir(parents=True, exist_ok=True)
-    data = memoryview(weights.data)
-    pieces = [data[start : start + shard_size] for start in range(0, len(data), shard_size)] or [data]
-    shards = [(f"group1-shard{i}of{len(pieces)}.bin", piece) for i, piece in enumerate(pieces, 1)]
+    errors: dict[str, float] = {}
+    weights = cast("Mapping[str, Array]", artifacts.weights or {})
+    stored = prepare_weights("save", weights.items(), errors, wanted=options.quantize)
+    if artifacts.optimizer_weights is not None:
+        stored += prepare_weights("save", artifacts.optimizer_weights.items(), errors, group="optimizer")
+    document = _document(artifacts)
+    size = sum(weight.size for weight in stored)
+    count = max(1, -(-size // shard_size))
+    prefix = _prefix(path)
+    names = [f"{prefix}group1-shard{i}of{count}.bin" for i in range(1, count + 1)]
+    specs = [weight.spec for weight in stored]
 
     def render(names: list[str]) -> bytes:
-        manifest = [{"paths": names, "weights": weights.specs}]
+        manifest = [{"paths": names, "weights": specs}]
         return json.dumps({**document, "weightsManifest": manifest}, allow_nan=False, separators=(",", ":")).encode()
 
-    replace_model(json_path, shards, render, outdated=_own_shards(json_path))
-    return json_path, len(json.dumps(weights.specs))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_model(path, names, take_bytes(stored, shard_size), render, outdated=_own_shards(path))
+    topology_size = len(json.dumps(artifacts.topology))
+    return Written(topology_size, len(json.dumps(specs)), size, errors)
+
+
+def _document(artifacts: ModelArtifacts) -> dict[str, Any]:
+    """The JSON file without its manifest, with keys in TensorFlow.js's order."""
+    from varigrad import __version__  # known once the package is imported
+
+    document: dict[str, Any] = {"modelTopology": artifacts.topology} if artifacts.topology else {}
+    document |= {"format": "layers-model", "generatedBy": f"VariGrad v{__version__}", "convertedBy": None}
+    if artifacts.training_config is not None:
+        document["trainingConfig"] = artifacts.training_config
+    if artifacts.metadata is not None:
+        document["userDefinedMetadata"] = artifacts.metadata
+    return document
 
 
 def _own_shards(json_path: Path) -> list[str]:
     """The files of weights that a model written before has, as far as their names are those given here."""
     try:
-        document = _parse(json_path)
+        document = read_document(Folder(json_path))
         manifest = document["weightsManifest"]
         paths = [path for group in manifest for path in group["paths"]]
     except (OSError, ModelFileError, LookupError, TypeError):
         return []
-    return [path for path in paths if isinstance(path, str) and _SHARD_NAME.fullmatch(path)]
+    prefix = _prefix(json_path)
+    texts = [path for path in paths if isinstance(path, str) and path.startswith(prefix)]
+    return [path for path in texts if _OWN_SHARD.fullmatch(path.removeprefix(prefix))]
+
+
+def _prefix(json_path: Path) -> str:
+    """What the names of weight files begin with, so that models of other names beside this one keep theirs."""
+    return "" if json_path.stem == "model" else f"{json_path.stem}."
 
 
 # Reading
 
 
-def read_document(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Path]:
-    """The JSON file's content, and the folder that its weights are in.
+def read_model(
+    path: str | os.PathLike[str], weight_url_converter: UrlConverter | None = None, timeout: float = 60.0
+) -> ModelArtifacts:
+    """What is in a layers-model file.
+
+    Args:
+        path: A folder, the path of the JSON file, or a URL.
+        weight_url_converter: Tells where each file of weights is.
+        timeout: How many seconds a web server may stay silent.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ModelFileError: It is damaged, or contradicts itself.
+    """
+    location = locate(path, weight_url_converter, timeout)
+    document = read_document(location)
+    metadata = document.get("userDefinedMetadata")
+    training = document.get("trainingConfig")
+    artifacts = ModelArtifacts(
+        topology=document,
+        training_config=cast("Mapping[str, Any]", training) if isinstance(training, Mapping) else None,
+        metadata=cast("Mapping[str, Any]", metadata) if isinstance(metadata, Mapping) else None,
+    )
+    manifest = document.get("weightsManifest")
+    if manifest is None:
+        return artifacts
+    specs, found = read_manifest(manifest, location)
+    state = {spec.name: found.pop(spec.name) for spec in specs if spec.group == "optimizer"}
+    return artifacts._replace(weights=found, optimizer_weights=state or None)
+
+
+def read_document(location: Location) -> dict[str, Any]:
+    """The JSON file's content.
 
     Raises:
         FileNotFoundError: There is none.
         ModelFileError: It is not JSON, or not an object.
     """
-    json_path = resolve_json_path(path)
-    if not json_path.is_file():
-        raise FileNotFoundError(f"there is no model at {os.fspath(path)!r}: {json_path} is missing or not a file")
-    return _parse(json_path), json_path.parent
-
-
-def _parse(json_path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(json_path.read_bytes().decode("utf-8-sig"))
+        document = json.loads(location.read_document().decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{json_path} is not a JSON file: {error}") from None
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{location.name} is not a JSON file: {error}") from None
     if not isinstance(document, dict):
-        raise ModelFileError(f"{json_path} is not a model: it holds a {type(document).__name__}, not an object")
+        raise ModelFileError(f"{location.name} is not a model: it holds a {type(document).__name__}, not an object")
     return cast("dict[str, Any]", document)
 
 
-def read_manifest(manifest: Any, folder: Path) -> tuple[list[WeightSpec], dict[str, Array]]:
-    """The weights that a manifest lists, from the files that it names.
+def read_manifest(manifest: Any, location: Location) -> tuple[list[WeightSpec], dict[str, Array]]:
+    """The weights that a manifest lists, from the files that it names, in its order.
 
     Raises:
         ModelFileError: A file is missing or outside of the folder, or sizes and specifications do not fit.
@@ -118,13 +155,9 @@ def read_manifest(manifest: Any, folder: Path) -> tuple[list[WeightSpec], dict[s
     all_specs: list[WeightSpec] = []
     weights: dict[str, Array] = {}
     for group in cast("list[Any]", manifest):
-        fields = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
-        paths, entries = fields.get("paths"), fields.get("weights")
-        if not isinstance(paths, list) or not isinstance(entries, list):
-            raise ModelFileError(f"a group of weightsManifest needs paths and weights, both lists, got {group!r:.100}")
-        specs = [WeightSpec.parse(entry) for entry in cast("list[Any]", entries)]
-        with _open_shards([_inside(folder, path) for path in cast("list[Any]", paths)]) as reader:
-            read = read_weights(specs, reader)
+        paths, specs = _parse_group(group)
+        with ShardReader(location.shards(paths, stored_size(specs))) as reader:
+            read = decode_specs(specs, reader)
         twice = weights.keys() & read.keys()
         if twice:
             raise ModelFileError(f"weight {min(twice)!r} is listed twice")
@@ -133,54 +166,48 @@ def read_manifest(manifest: Any, folder: Path) -> tuple[list[WeightSpec], dict[s
     return all_specs, weights
 
 
-def _inside(folder: Path, path: Any) -> Path:
-    """The file that a manifest names, which must lie in the model's folder."""
-    if not isinstance(path, str) or not path or "\0" in path:
-        raise ModelFileError(f"weightsManifest has the path {path!r:.100}, which is no file name")
-    if "://" in path:
-        raise ModelFileError(f"the weights {path!r:.200} are elsewhere; download them to the model's folder")
-    if Path(path).is_absolute() or PureWindowsPath(path).is_absolute():
-        raise ModelFileError(f"the path {path!r:.200} leaves the model's folder")
-    try:
-        home = folder.resolve()
-        found = (home / path).resolve()
-        is_file = found.is_file()
-    except (OSError, RuntimeError) as error:
-        raise ModelFileError(f"the path {path!r:.200} is no file name: {error}") from None
-    if not found.is_relative_to(home):
-        raise ModelFileError(f"the path {path!r:.200} leaves the model's folder")
-    if is_file:
-        return found
-    if "%" in path:
-        from urllib.parse import unquote  # only paths that a browser has escaped need it
-
-        unescaped = unquote(path)
-        if unescaped != path:
-            return _inside(folder, unescaped)
-    raise ModelFileError(f"the file of weights {path!r:.200} is missing from {folder}")
+def _parse_group(group: Any) -> tuple[list[str], list[WeightSpec]]:
+    """The files and the weights of one group of a manifest."""
+    fields = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
+    paths, entries = fields.get("paths"), fields.get("weights")
+    if not isinstance(paths, list) or not isinstance(entries, list):
+        raise ModelFileError(f"a group of weightsManifest needs paths and weights, both lists, got {group!r:.100}")
+    for path in cast("list[Any]", paths):
+        if not isinstance(path, str):
+            raise ModelFileError(f"weightsManifest has the path {path!r:.100}, which is no file name")
+    names = cast("list[str]", paths)
+    _warn_of_disorder(names)
+    return names, [WeightSpec.parse(entry) for entry in cast("list[Any]", entries)]
 
 
-class _ShardReader:
-    """Several files, read as one."""
-
-    def __init__(self, files: Sequence[FileIO], sizes: Sequence[int]) -> None:
-        self._files: Iterator[FileIO] = iter(files)
-        self._current: FileIO | None = next(self._files, None)
-        self.remaining = sum(sizes)
-
-    def readinto(self, target: memoryview) -> None:
-        while len(target):
-            if self._current is None:
-                raise ModelFileError("the files of weights became shorter while they were read")
-            count = self._current.readinto(target)
-            if not count:
-                self._current = next(self._files, None)
-            target = target[count:]
-            self.remaining -= count
+def _warn_of_disorder(names: Sequence[str]) -> None:
+    """Warns where files that are numbered come in another order than that of their numbers."""
+    if len(names) < 2 or max(map(len, names)) > _LONGEST_NAME:
+        return
+    matches = [_NUMBERED_SHARD.fullmatch(name) for name in names]
+    if None in matches:
+        return
+    numbers = [int(match[2]) for match in matches if match]
+    if len({match[1] for match in matches if match}) == 1 and numbers != sorted(numbers):
+        listed = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+        warnings.warn(
+            f"the manifest names its files of weights out of their numbers' order ({listed}), and is obeyed; if the "
+            "model predicts nonsense, whoever wrote the manifest sorted them wrongly",
+            stacklevel=2,
+        )
 
 
-@contextmanager
-def _open_shards(paths: Sequence[Path]) -> Generator[_ShardReader]:
-    with ExitStack() as stack:
-        files = [stack.enter_context(FileIO(path)) for path in paths]
-        yield _ShardReader(files, [os.fstat(file.fileno()).st_size for file in files])
+# Weights alone
+
+
+def read_weights(path: str | os.PathLike[str]) -> Mapping[str, Array]:
+    """The weights in a layers-model file, whatever its topology."""
+    weights = read_model(path).weights
+    if weights is None:
+        raise ModelFileError(f"{os.fspath(path)} has no weightsManifest")
+    return cast("Mapping[str, Array]", weights)
+
+
+def write_weights(path: Path, weights: Mapping[str, Array], model: Any) -> None:
+    """Writes a JSON file with a manifest and no topology, and the weights beside it."""
+    write_model(path, ModelArtifacts({}, weights), model, WriteOptions())

@@ -8,18 +8,18 @@ over by a JSON file that says so; only then are they given the usual names.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["replace_model", "write_atomically"]
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Writes a file so that there is always the old one or the new one, whole."""
+def write_atomically(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Writes a file, given in pieces, so that there is always the old one or the new one, whole."""
     staged = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
-        _write(staged, data)
+        _write(staged, pieces)
         os.replace(staged, path)
     finally:
         staged.unlink(missing_ok=True)
@@ -27,7 +27,8 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def replace_model(
     json_path: Path,
-    shards: Sequence[tuple[str, memoryview]],
+    names: Sequence[str],
+    contents: Iterable[Iterable[memoryview]],
     render: Callable[[list[str]], bytes],
     outdated: Sequence[str] = (),
 ) -> None:
@@ -35,29 +36,29 @@ def replace_model(
 
     Args:
         json_path: The JSON file.
-        shards: Name and bytes of each file of weights.
+        names: The names of the files of weights.
+        contents: The bytes of each, in pieces; each file's are used up before the next are asked for.
         render: Makes the JSON file's bytes, given the names of the files of weights.
         outdated: Files of the old model to remove at the end, unless the new one has them.
     """
     folder = json_path.parent
-    names = [name for name, _ in shards]
     token = os.urandom(4).hex()
     staged = [f"{name.removesuffix('.bin')}.{token}.bin" for name in names]
     taken_over = False
     try:
-        for name, (_, data) in zip(staged, shards):
-            _write(folder / name, data)
+        for name, pieces in zip(staged, contents, strict=True):
+            _write(folder / name, pieces)
         if json_path.exists():
-            write_atomically(json_path, render(staged))
+            write_atomically(json_path, [render(staged)])
             taken_over = True
             for source, name in zip(staged, names):
                 _place_copy(folder / source, folder / name)
-            write_atomically(json_path, render(names))
+            write_atomically(json_path, [render(names)])
             taken_over = False
         else:
             for source, name in zip(staged, names):
                 os.replace(folder / source, folder / name)
-            write_atomically(json_path, render(names))
+            write_atomically(json_path, [render(names)])
     finally:
         if not taken_over:
             for name in staged:
@@ -67,9 +68,10 @@ def replace_model(
             (folder / name).unlink()
 
 
-def _write(path: Path, data: bytes | memoryview) -> None:
+def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     with open(path, "wb") as file:
-        file.write(data)
+        for piece in pieces:
+            file.write(piece)
         file.flush()
         os.fsync(file.fileno())
 

@@ -41,7 +41,7 @@ _WITHOUT_MEANING: dict[str, tuple[Any, ...]] = {
 _POLICIES = {"mixed_float16": "float32", "mixed_bfloat16": "float32"}
 
 
-def normalize_topology(document: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_topology(document: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The stored form of the model in a file's JSON object.
 
     Args:

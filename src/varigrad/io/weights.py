@@ -16,33 +16,25 @@ import numpy as np
 from varigrad.dtypes import Array
 from varigrad.engine import make_tensor
 from varigrad.errors import VariGradError
-from varigrad.ops.arguments import convert
+from varigrad.io.quantization import QUANTIZED_DTYPES, Grid, dequantize
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
-    "EncodedWeights",
+    "STORED_DTYPES",
     "ModelFileError",
     "WeightSpec",
+    "decode_specs",
     "decode_weights",
-    "encode_weights",
-    "read_weights",
     "stored_size",
 ]
 
 # What the format has, as little-endian NumPy dtypes.
-_STORED: dict[str, np.dtype[Any]] = {
+STORED_DTYPES: dict[str, np.dtype[Any]] = {
     "float32": np.dtype("<f4"),
     "int32": np.dtype("<i4"),
     "bool": np.dtype(np.bool_),
     "complex64": np.dtype("<c8"),
 }
-_QUANTIZED: dict[str, np.dtype[Any]] = {
-    "uint8": np.dtype("u1"),
-    "uint16": np.dtype("<u2"),
-    "float16": np.dtype("<f2"),
-}
-# What the others are written as.
-_WRITTEN_AS = {"float64": "float32", "float16": "float32", "bfloat16": "float32", "int64": "int32"}
 
 
 class ModelFileError(VariGradError, ValueError):
@@ -56,23 +48,20 @@ class ModelFileError(VariGradError, ValueError):
 
 
 class Reader(Protocol):
-    """A run of bytes of known length, read from front to back."""
+    """A run of bytes, read from front to back."""
 
     @property
-    def remaining(self) -> int:
-        """How many bytes are left."""
+    def total(self) -> int | None:
+        """Its length, if that is known before it has been read."""
+        ...
+
+    def available(self, wanted: int) -> int:
+        """How many bytes are left; where that is not known yet, it may stop counting at `wanted`."""
         ...
 
     def readinto(self, target: memoryview) -> None:
         """Fills the target with the next bytes, of which there are enough."""
         ...
-
-
-class EncodedWeights(NamedTuple):
-    """What `vg.io.encode_weights` returns: weights as bytes, and what is in them."""
-
-    data: bytes
-    specs: list[dict[str, Any]]
 
 
 class WeightSpec(NamedTuple):
@@ -83,8 +72,7 @@ class WeightSpec(NamedTuple):
     dtype: str
     group: str | None
     stored: np.dtype[Any] | None  # None for strings
-    scale: float = 1.0
-    minimum: float = 0.0
+    grid: Grid | None = None  # of weights quantized to uint8 or uint16
 
     @property
     def size(self) -> int:
@@ -109,27 +97,27 @@ class WeightSpec(NamedTuple):
             return _parse_quantization(checked, spec["quantization"])
         if dtype == "string":
             return checked
-        if not isinstance(dtype, str) or dtype not in _STORED:
-            known = ", ".join([*_STORED, "string"])
+        if not isinstance(dtype, str) or dtype not in STORED_DTYPES:
+            known = ", ".join([*STORED_DTYPES, "string"])
             raise ModelFileError(f"weight {name!r} has dtype {dtype!r:.100}; the format has {known}")
-        return checked._replace(stored=_STORED[dtype])
+        return checked._replace(stored=STORED_DTYPES[dtype])
 
 
 def _parse_quantization(spec: WeightSpec, entry: Any) -> WeightSpec:
     quantization: Mapping[str, Any] = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}
     stored = quantization.get("dtype")
-    if not isinstance(stored, str) or stored not in _QUANTIZED:
+    if not isinstance(stored, str) or stored not in QUANTIZED_DTYPES:
         raise ModelFileError(
-            f"weight {spec.name!r} is quantized as {stored!r:.100}; the format has {', '.join(_QUANTIZED)}"
+            f"weight {spec.name!r} is quantized as {stored!r:.100}; the format has {', '.join(QUANTIZED_DTYPES)}"
         )
     if spec.dtype not in (("float32",) if stored == "float16" else ("float32", "int32")):
         raise ModelFileError(f"weight {spec.name!r} of dtype {spec.dtype!r:.100} cannot be quantized as {stored}")
     if stored == "float16":
-        return spec._replace(stored=_QUANTIZED[stored])
+        return spec._replace(stored=QUANTIZED_DTYPES[stored])
     scale, minimum = _finite(quantization.get("scale")), _finite(quantization.get("min"))
     if scale is None or minimum is None:
         raise ModelFileError(f"weight {spec.name!r} is quantized as {stored} but has no finite scale and min")
-    return spec._replace(stored=_QUANTIZED[stored], scale=scale, minimum=minimum)
+    return spec._replace(stored=QUANTIZED_DTYPES[stored], grid=Grid(scale, minimum))
 
 
 def _finite(value: Any) -> float | None:
@@ -153,64 +141,55 @@ def stored_size(specs: Iterable[WeightSpec]) -> int | None:
     return total
 
 
-def read_weights(specs: Sequence[WeightSpec], reader: Reader) -> dict[str, Array]:
+def decode_specs(specs: Sequence[WeightSpec], reader: Reader) -> dict[str, Array]:
     """The weights by name, each in memory of its own, which is taken only after the sizes have been checked.
 
     Raises:
         ModelFileError: The bytes are too few or too many, or a name comes twice.
     """
     wanted = stored_size(specs)
-    if wanted is not None and wanted != reader.remaining:
+    if wanted is not None and reader.total is not None and wanted != reader.total:
         raise ModelFileError(
-            f"the weights should take {wanted:,} bytes by their shapes and dtypes, but the files hold "
-            f"{reader.remaining:,}"
+            f"the weights should take {wanted:,} bytes by their shapes and dtypes, but the files hold {reader.total:,}"
         )
     weights: dict[str, Array] = {}
     for spec in specs:
         if spec.name in weights:
             raise ModelFileError(f"weight {spec.name!r} is listed twice")
         weights[spec.name] = _read_strings(spec, reader) if spec.stored is None else _read_numbers(spec, reader)
-    if reader.remaining:
-        raise ModelFileError(f"{reader.remaining:,} bytes are left over after the last weight, {specs[-1].name!r}")
+    rest = reader.available(1)
+    if rest:
+        last = f" after the last weight, {specs[-1].name!r}" if specs else ""
+        raise ModelFileError(f"{rest:,} bytes are left over{last}")
     return weights
 
 
 def _read_numbers(spec: WeightSpec, reader: Reader) -> Array:
     assert spec.stored is not None
-    _check_remaining(spec, reader, spec.size * spec.stored.itemsize)
+    _check_left(spec, reader, spec.size * spec.stored.itemsize)
     try:
         stored = np.empty(spec.shape, spec.stored)
     except ValueError:  # no elements, but lengths beyond what NumPy can count
         raise ModelFileError(f"weight {spec.name!r} has the impossible shape {format_shape(spec.shape)}") from None
     if stored.size:
         reader.readinto(stored.reshape(-1).view(np.uint8).data)
-    if spec.stored is _STORED.get(spec.dtype):
+    if spec.stored is STORED_DTYPES.get(spec.dtype):
         if spec.dtype == "bool":
             np.not_equal(stored.view(np.uint8), 0, out=stored)
         return stored.astype(stored.dtype.newbyteorder("="), copy=False)
-    target = np.dtype(spec.dtype)
-    if spec.stored.kind == "f":
-        return stored.astype(target)
-    # In double precision, then rounded once, as TensorFlow.js does.
-    values = stored.astype(np.float64)
-    values *= spec.scale
-    values += spec.minimum
-    if target.kind == "i":
-        np.floor(values + 0.5, out=values)
-        limits = np.iinfo(target)
-        if values.size and not (limits.min <= values.min() and values.max() <= limits.max):
-            raise ModelFileError(f"weight {spec.name!r} is quantized to numbers that do not fit int32")
-    with np.errstate(over="ignore"):
-        return values.astype(target)
+    try:
+        return dequantize(stored, spec.dtype, spec.grid)
+    except ValueError as error:
+        raise ModelFileError(f"weight {spec.name!r} {error}") from None
 
 
 def _read_strings(spec: WeightSpec, reader: Reader) -> Array:
-    _check_remaining(spec, reader, 4 * spec.size)  # each has a length at least
+    _check_left(spec, reader, 4 * spec.size)  # each has a length at least
     strings: list[str] = []
     for _ in range(spec.size):
-        _check_remaining(spec, reader, 4)
+        _check_left(spec, reader, 4)
         length = int.from_bytes(_take(reader, 4), "little")
-        _check_remaining(spec, reader, length)
+        _check_left(spec, reader, length)
         try:
             strings.append(_take(reader, length).decode())
         except UnicodeDecodeError:
@@ -220,11 +199,11 @@ def _read_strings(spec: WeightSpec, reader: Reader) -> Array:
     return values.reshape(spec.shape)
 
 
-def _check_remaining(spec: WeightSpec, reader: Reader, wanted: int) -> None:
-    if wanted > reader.remaining:
+def _check_left(spec: WeightSpec, reader: Reader, wanted: int) -> None:
+    left = reader.available(wanted)
+    if wanted > left:
         raise ModelFileError(
-            f"weight {spec.name!r} of shape {format_shape(spec.shape)} needs {wanted:,} bytes, but "
-            f"{reader.remaining:,} are left"
+            f"weight {spec.name!r} of shape {format_shape(spec.shape)} needs {wanted:,} bytes, but {left:,} are left"
         )
 
 
@@ -237,50 +216,13 @@ def _take(reader: Reader, count: int) -> bytes:
 class _BytesReader:
     def __init__(self, data: bytes) -> None:
         self._stream = io.BytesIO(data)
-        self.remaining = len(data)
+        self.total = len(data)
+
+    def available(self, wanted: int) -> int:
+        return self.total - self._stream.tell()
 
     def readinto(self, target: memoryview) -> None:
-        self.remaining -= self._stream.readinto(target)
-
-
-def encode_weights(
-    tensors: Mapping[str, Tensor | Array] | Iterable[tuple[str, Tensor | Array]], group: str | None = None
-) -> EncodedWeights:
-    """Tensors as TensorFlow.js stores them: `data`, the bytes of all, and `specs`, what is in them.
-
-    Mirrors `tf.io.encodeWeights`. float64, float16 and bfloat16 become float32, and int64 becomes int32, for the
-    format has no others.
-
-    Args:
-        tensors: Tensors or arrays by name.
-        group: Marks every weight as belonging to a group, such as `"optimizer"`.
-
-    >>> import varigrad as vg
-    >>> data, specs = vg.io.encode_weights({"w": vg.tensor([1, 2])})
-    >>> len(data), specs
-    (8, [{'name': 'w', 'shape': [2], 'dtype': 'float32'}])
-    """
-    items = cast("Mapping[str, Any]", tensors).items() if isinstance(tensors, Mapping) else tensors
-    chunks: list[bytes] = []
-    specs: list[dict[str, Any]] = []
-    for name, value in items:
-        tensor = convert(value, "encode_weights", f"the tensor {name!r}")
-        dtype = _WRITTEN_AS.get(tensor.dtype, tensor.dtype)
-        spec: dict[str, Any] = {"name": name, "shape": list(tensor.shape), "dtype": dtype}
-        if group is not None:
-            spec["group"] = group
-        specs.append(spec)
-        values = np.asarray(tensor)
-        if dtype == "string":
-            chunks.extend(_length_prefixed(str(s)) for s in values.flat)
-        else:
-            chunks.append(np.ascontiguousarray(values, dtype=_STORED[dtype]).tobytes())
-    return EncodedWeights(b"".join(chunks), specs)
-
-
-def _length_prefixed(text: str) -> bytes:
-    encoded = text.encode()
-    return len(encoded).to_bytes(4, "little") + encoded
+        self._stream.readinto(target)
 
 
 def decode_weights(data: bytes, specs: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
@@ -299,4 +241,4 @@ def decode_weights(data: bytes, specs: Sequence[Mapping[str, Any]]) -> dict[str,
     [1.0, 7.0]
     """
     checked = [WeightSpec.parse(spec) for spec in specs]
-    return {name: make_tensor(values) for name, values in read_weights(checked, _BytesReader(data)).items()}
+    return {name: make_tensor(values) for name, values in decode_specs(checked, _BytesReader(data)).items()}

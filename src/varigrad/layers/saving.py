@@ -1,18 +1,25 @@
-"""Models as TensorFlow.js layers-model files."""
+"""Models and their weights into files."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from varigrad.io.model_json import write_model
-from varigrad.io.weights import encode_weights
+import numpy as np
+
+from varigrad.dtypes import Array
+from varigrad.io.formats import MODELS, WEIGHTS, ModelArtifacts, WriteOptions, format_of
+from varigrad.io.locations import is_web, resolve_path
+from varigrad.io.quantization import Quantize
+from varigrad.layers.compilation import optimizer_state, training_config
 
 if TYPE_CHECKING:
     from varigrad.layers.model import LayersModel
 
-__all__ = ["ModelArtifactsInfo", "SaveResult", "save_model", "topology"]
+__all__ = ["ModelArtifactsInfo", "SaveResult", "save_model", "save_weights", "topology"]
 
 # The version whose layers these are; readers of the format look at it.
 _KERAS_VERSION = "tfjs-layers 4.22.0"
@@ -29,9 +36,16 @@ class ModelArtifactsInfo(NamedTuple):
 
 
 class SaveResult(NamedTuple):
-    """What `model.save` returns."""
+    """What `model.save` returns.
+
+    Args:
+        model_artifacts_info: What was written.
+        quantization_errors: By the name of each weight that was quantized, the largest difference that this made to
+            one of its numbers.
+    """
 
     model_artifacts_info: ModelArtifactsInfo
+    quantization_errors: Mapping[str, float] = MappingProxyType({})
 
 
 def topology(model: LayersModel) -> dict[str, Any]:
@@ -45,35 +59,55 @@ def topology(model: LayersModel) -> dict[str, Any]:
 
 
 def save_model(
-    model: LayersModel, path: str | os.PathLike[str], *, trainable_only: bool, weight_shard_size_bytes: int
+    model: LayersModel,
+    path: str | os.PathLike[str],
+    *,
+    trainable_only: bool = False,
+    include_optimizer: bool = False,
+    weight_shard_size_bytes: int = WriteOptions().weight_shard_size_bytes,
+    quantize: Quantize | None = None,
 ) -> SaveResult:
-    """Writes `model.json` and the weights beside it."""
+    """Writes the model in the format that the path's suffix names; without one, as a TensorFlow.js layers-model."""
     from datetime import UTC, datetime  # not needed to import varigrad
-
-    from varigrad import __version__  # known once the package is imported
 
     if not model.built:
         raise ValueError(f"save: {model.name} has no layers yet; add some first")
-    weights = model.trainable_weights if trainable_only else model.weights
-    names = [weight.original_name for weight in weights]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"save: two weights of {model.name} are named {name!r}; give their layers other names")
     stored = topology(model)
-    document: dict[str, Any] = {
-        "modelTopology": stored,
-        "format": "layers-model",
-        "generatedBy": f"VariGrad v{__version__}",
-        "convertedBy": None,
-    }
-    metadata = model.get_user_defined_metadata()
-    if metadata is not None:
-        document["userDefinedMetadata"] = metadata
-    encoded = encode_weights(zip(names, weights))
     try:
-        topology_bytes = len(json.dumps(stored, allow_nan=False))
+        json.dumps(stored, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"save: the config of a layer of {model.name} is not made of JSON values: {error}") from None
-    _, specs_bytes = write_model(path, document, encoded, weight_shard_size_bytes)
+    artifacts = ModelArtifacts(
+        topology=stored,
+        weights=_weights(model, "save", trainable_only),
+        training_config=training_config(model) if include_optimizer else None,
+        optimizer_weights=optimizer_state(model) if include_optimizer else None,
+        metadata=model.get_user_defined_metadata(),
+    )
+    if is_web(path):
+        raise ValueError(f"save: models are written to files, not to web servers ({os.fspath(path)!r})")
+    target = resolve_path(path, MODELS)
+    options = WriteOptions(weight_shard_size_bytes, quantize)
+    written = format_of(target, MODELS).write_model(target, artifacts, model, options)
     date = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return SaveResult(ModelArtifactsInfo(date, "JSON", topology_bytes, specs_bytes, len(encoded.data)))
+    info = ModelArtifactsInfo(date, "JSON", written.topology_bytes, written.specs_bytes, written.data_bytes)
+    return SaveResult(info, written.quantization_errors)
+
+
+def save_weights(model: LayersModel, path: str | os.PathLike[str]) -> None:
+    """Writes the model's weights alone, in the format that the path's suffix names."""
+    if not model.built:
+        raise ValueError(f"save_weights: {model.name} has no layers yet; add some first")
+    form = format_of(path, WEIGHTS)
+    form.write_weights(resolve_path(path, WEIGHTS), _weights(model, "save_weights", False), model)
+
+
+def _weights(model: LayersModel, owner: str, trainable_only: bool) -> dict[str, Array]:
+    """The weights by the names that files have for them, without a copy."""
+    weights: dict[str, Array] = {}
+    for weight in model.trainable_weights if trainable_only else model.weights:
+        if weight.original_name in weights:
+            name = weight.original_name
+            raise ValueError(f"{owner}: two weights of {model.name} are named {name!r}; give their layers other names")
+        weights[weight.original_name] = np.asarray(weight)
+    return weights
