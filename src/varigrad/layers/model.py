@@ -10,9 +10,13 @@ from typing import Any, cast
 import numpy as np
 
 from varigrad.dtypes import is_floating
+from varigrad.io.quantization import Quantize
+from varigrad.layers.arguments import Shape
 from varigrad.layers.base import DisposeResult, Layer
+from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.registry import suggestion
 from varigrad.layers.saving import SaveResult, save_model, topology
+from varigrad.layers.stored_weights import load_weights, save_weights
 from varigrad.layers.summary import print_summary
 from varigrad.layers.symbolic import SymbolicTensor, is_symbolic
 from varigrad.observe import OBSERVERS
@@ -73,12 +77,12 @@ class LayersModel(Layer):
     @property
     def input_shape(self) -> Any:
         """The shape of the model's input, or a list of those of its inputs."""
-        return _one([x.shape for x in self.inputs])
+        return one_or_list([x.shape for x in self.inputs])
 
     @property
     def output_shape(self) -> Any:
         """The shape of the model's output, or a list of those of its outputs."""
-        return _one([x.shape for x in self.outputs])
+        return one_or_list([x.shape for x in self.outputs])
 
     def get_layer(self, name: str | int | None = None, index: int | None = None) -> Layer:
         """The layer of a name, or at a place.
@@ -180,37 +184,29 @@ class LayersModel(Layer):
             values = inputs.storage
             if values.shape[1:] == self._feature_shape and values.dtype.kind == "f":
                 return inputs
-        expected = self.inputs
-        if len(expected) == 1:
-            if isinstance(inputs, Tensor):
-                return self._fed_one(expected[0], inputs, op, "inputs")
-            if isinstance(inputs, (list, tuple)):
-                items = cast("Sequence[Any]", inputs)
-                if len(items) == 1 and isinstance(items[0], (Tensor, np.ndarray)):
-                    shape = expected[0].shape
-                    if len(items[0].shape) == len(shape):
-                        return self._fed_one(expected[0], items[0], op, "inputs")
-            if not isinstance(inputs, Mapping):
-                return self._fed_one(expected[0], inputs, op, "inputs")
-        elif not expected:
+        if not self.inputs:
             raise ValueError(f"{self.name}: has no layers yet; add some first")
         names = self.input_names
         if isinstance(inputs, Mapping):
-            by_name = cast("Mapping[str, Any]", inputs)
-            wrong = [name for name in names if name not in by_name] or [name for name in by_name if name not in names]
-            if wrong:
-                raise ValueError(
-                    f"{op}: {self.name} takes inputs named {', '.join(names)}; {wrong[0]!r} is "
-                    f"{'missing' if wrong[0] in names else 'not among them'}"
-                )
-            inputs = [by_name[name] for name in names]
-        if not isinstance(inputs, (list, tuple)) or len(cast("Sequence[Any]", inputs)) != len(expected):
-            count = len(cast("Sequence[Any]", inputs)) if isinstance(inputs, (list, tuple)) else "one value"
+            each = self._by_name(cast("Mapping[str, Any]", inputs), names, op)
+        elif len(names) > 1 or _is_list_of_one(inputs, self.inputs[0].rank):
+            each = as_list(inputs)
+        else:
+            each = [inputs]
+        if len(each) != len(names):
             raise ValueError(
-                f"{op}: {self.name} takes a list of {len(expected)} inputs ({', '.join(names)}), got {count}"
+                f"{op}: {self.name} takes a list of {len(names)} inputs ({', '.join(names)}), got {len(each)}"
             )
-        each = [self._fed_one(x, value, op, x_name) for x, value, x_name in zip(expected, inputs, names)]
-        return each[0] if len(each) == 1 else each
+        tensors = [self._fed_one(x, value, op, name) for x, value, name in zip(self.inputs, each, names)]
+        return one_or_list(tensors)
+
+    def _by_name(self, inputs: Mapping[str, Any], names: Sequence[str], op: str) -> list[Any]:
+        """The inputs that a dict holds, in the model's order."""
+        for name in (*names, *inputs):
+            if name not in inputs or name not in names:
+                what = "missing" if name in names else "not among them"
+                raise ValueError(f"{op}: {self.name} takes inputs named {', '.join(names)}; {name!r} is {what}")
+        return [inputs[name] for name in names]
 
     def _fed_one(self, expected: SymbolicTensor, value: TensorLike, op: str, argument: str) -> Tensor:
         """The tensor for an input: integers and bools become floats where these are expected, as in TensorFlow.js."""
@@ -220,7 +216,7 @@ class LayersModel(Layer):
             value = cast_to(value, expected.dtype)
         shape, wanted = value.storage.shape, expected.shape
         if len(shape) != len(wanted) or any(m is not None and m != n for m, n in zip(wanted, shape)):
-            which = "" if len(self.inputs) == 1 else f" for {argument}"
+            which = f" for {argument}" if len(self.inputs) > 1 else ""
             raise ValueError(
                 f"{self.name}: takes inputs{which} of shape {format_shape(wanted)}, got {format_shape(shape)}"
             )
@@ -243,14 +239,14 @@ class LayersModel(Layer):
             ValueError: Another shape.
         """
         inputs = self._fed(x, "predict")
-        each = [inputs] if isinstance(inputs, Tensor) else inputs
+        each = as_list(inputs)
         rows = each[0].storage.shape[0] if each[0].storage.ndim else 0
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(f"predict: batch_size must be a positive integer, got {batch_size!r}")
         if rows <= batch_size or any(isinstance(observer, Tape) for observer in OBSERVERS.get()):
             return self._run(inputs, False)
         parts = [
-            self._run(_one([x[start : start + batch_size] for x in each]), False)
+            self._run(one_or_list([x[start : start + batch_size] for x in each]), False)
             for start in range(0, rows, batch_size)
         ]
         if len(self.outputs) == 1:
@@ -273,7 +269,7 @@ class LayersModel(Layer):
                 raise
 
     def _check_input(self, shape: Any) -> None:
-        shapes = shape if isinstance(shape, list) else [shape]
+        shapes = cast("list[Shape]", shape) if isinstance(shape, list) else [cast("Shape", shape)]
         if not self.inputs:
             raise ValueError(f"{self.name}: has no layers yet; add some first")
         if len(shapes) != len(self.inputs):
@@ -330,26 +326,70 @@ class LayersModel(Layer):
         path: str | os.PathLike[str],
         *,
         trainable_only: bool = False,
+        include_optimizer: bool = False,
         weight_shard_size_bytes: int = 4 * 1024 * 1024,
+        quantize: Quantize | None = None,
     ) -> SaveResult:
         """Writes the model as a TensorFlow.js layers-model: `model.json` and the weights beside it.
 
         TensorFlow.js opens it with `tf.loadLayersModel`, and `vg.load_layers_model` here. Weights of dtypes that the
         format lacks, float64, float16 and bfloat16, are written as float32. A model that was there before stays whole
-        until the new one is. Mirrors `tf.LayersModel.save`.
+        until the new one is. Paths that end in `.keras` or `.h5` get Keras's formats. Mirrors `tf.LayersModel.save`.
 
         Args:
             path: A folder, made if it is missing; a `file://` URL of one; or the path of the JSON file.
             trainable_only: Whether to leave out the weights that training leaves alone.
+            include_optimizer: Whether a compiled model is stored with its loss, its metrics, and its optimizer and the
+                optimizer's state, so that training can go on from there. (TensorFlow.js restores the state of every
+                optimizer but Adamax.)
             weight_shard_size_bytes: The most bytes that one file of weights holds.
+            quantize: Stores float32 weights in fewer bits: `"uint8"`, `"uint16"` or `"float16"` for all of them, or
+                patterns of names by dtype, `{"uint8": "conv*/kernel", "float16": True}`, where True is for the rest.
 
         Returns:
-            What was written: `model_artifacts_info`, with its sizes and date.
+            What was written: `model_artifacts_info`, with its sizes and date, and `quantization_errors`, the largest
+            error of each weight.
 
         Raises:
             OSError: The folder cannot be written.
         """
-        return save_model(self, path, trainable_only=trainable_only, weight_shard_size_bytes=weight_shard_size_bytes)
+        return save_model(
+            self,
+            path,
+            trainable_only=trainable_only,
+            include_optimizer=include_optimizer,
+            weight_shard_size_bytes=weight_shard_size_bytes,
+            quantize=quantize,
+        )
+
+    def save_weights(self, path: str | os.PathLike[str]) -> None:
+        """Writes the weights alone, by the path's suffix: `.safetensors`, `.npz`, `.json` or `.weights.h5`.
+
+        >>> import os, tempfile
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2], kernel_initializer="ones")])
+        >>> other = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2], name=model.layers[0].name)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save_weights(os.path.join(folder, "weights.npz"))
+        ...     other.load_weights(os.path.join(folder, "weights.npz"))
+        >>> other.predict([[3, 4]]).tolist()
+        [[7.0]]
+        """
+        save_weights(self, path)
+
+    def load_weights(self, weights: str | os.PathLike[str] | Mapping[str, TensorLike], strict: bool = True) -> None:
+        """Gives the weights the values in a file or a dict, all of them or, on an error, none.
+
+        Mirrors `tf.LayersModel.loadWeights`.
+
+        Args:
+            weights: The path of what `save_weights` wrote, or tensors or arrays by name.
+            strict: Whether it is an error if a weight is missing or too much; if not, a warning says which.
+
+        Raises:
+            ModelFileError: The file is damaged, or its weights are not those of the model; a `ValueError`.
+        """
+        load_weights(self, weights, strict)
 
     def set_user_defined_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Stores a JSON object with the model, in files too. Mirrors `tf.LayersModel.setUserDefinedMetadata`."""
@@ -363,5 +403,9 @@ class LayersModel(Layer):
         return self._user_defined_metadata
 
 
-def _one(items: Sequence[Any]) -> Any:
-    return items[0] if len(items) == 1 else list(items) or None
+def _is_list_of_one(inputs: Any, rank: int) -> bool:
+    """Whether what a model of one input was given is a list that holds that input, not the input as a list."""
+    if not isinstance(inputs, (list, tuple)) or len(cast("Sequence[Any]", inputs)) != 1:
+        return False
+    only = cast("Sequence[Any]", inputs)[0]
+    return isinstance(only, (Tensor, np.ndarray)) and len(cast("Tensor", only).shape) == rank

@@ -8,18 +8,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from varigrad.dtypes import Array
-from varigrad.io.formats import MODELS, WEIGHTS, ModelArtifacts, WriteOptions, format_of
+from varigrad.io.formats import MODELS, ModelArtifacts, WriteOptions, format_of
 from varigrad.io.locations import is_web, resolve_path
 from varigrad.io.quantization import Quantize
 from varigrad.layers.compilation import optimizer_state, training_config
+from varigrad.layers.stored_weights import weights_by_name
 
 if TYPE_CHECKING:
     from varigrad.layers.model import LayersModel
 
-__all__ = ["ModelArtifactsInfo", "SaveResult", "save_model", "save_weights", "topology"]
+__all__ = ["ModelArtifactsInfo", "SaveResult", "save_model", "topology"]
 
 # The version whose layers these are; readers of the format look at it.
 _KERAS_VERSION = "tfjs-layers 4.22.0"
@@ -79,7 +77,7 @@ def save_model(
         raise ValueError(f"save: the config of a layer of {model.name} is not made of JSON values: {error}") from None
     artifacts = ModelArtifacts(
         topology=stored,
-        weights=_weights(model, "save", trainable_only),
+        weights=weights_by_name(model, "save", trainable_only),
         training_config=training_config(model) if include_optimizer else None,
         optimizer_weights=optimizer_state(model) if include_optimizer else None,
         metadata=model.get_user_defined_metadata(),
@@ -92,22 +90,3 @@ def save_model(
     date = datetime.now(UTC).isoformat(timespec="milliseconds")
     info = ModelArtifactsInfo(date, "JSON", written.topology_bytes, written.specs_bytes, written.data_bytes)
     return SaveResult(info, written.quantization_errors)
-
-
-def save_weights(model: LayersModel, path: str | os.PathLike[str]) -> None:
-    """Writes the model's weights alone, in the format that the path's suffix names."""
-    if not model.built:
-        raise ValueError(f"save_weights: {model.name} has no layers yet; add some first")
-    form = format_of(path, WEIGHTS)
-    form.write_weights(resolve_path(path, WEIGHTS), _weights(model, "save_weights", False), model)
-
-
-def _weights(model: LayersModel, owner: str, trainable_only: bool) -> dict[str, Array]:
-    """The weights by the names that files have for them, without a copy."""
-    weights: dict[str, Array] = {}
-    for weight in model.trainable_weights if trainable_only else model.weights:
-        if weight.original_name in weights:
-            name = weight.original_name
-            raise ValueError(f"{owner}: two weights of {model.name} are named {name!r}; give their layers other names")
-        weights[weight.original_name] = np.asarray(weight)
-    return weights

@@ -1,0 +1,116 @@
+"""Which value in a file each weight of a model gets, and files of weights alone."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from varigrad.dtypes import Array, kind_of
+from varigrad.engine import make_tensor
+from varigrad.io.formats import WEIGHTS, StoredWeights, format_of
+from varigrad.io.locations import resolve_path
+from varigrad.io.matching import match_names
+from varigrad.io.weights import ModelFileError
+from varigrad.layers.registry import suggestion
+from varigrad.layers.weights import DeferredValue
+from varigrad.ops.arguments import convert
+from varigrad.ops.assignment import assign
+from varigrad.tensor import Variable, format_shape
+
+if TYPE_CHECKING:
+    from varigrad.layers.model import LayersModel
+
+__all__ = ["fill", "initialize", "load_weights", "save_weights", "weights_by_name"]
+
+
+def weights_by_name(model: LayersModel, owner: str, trainable_only: bool = False) -> dict[str, Array]:
+    """The weights of a model by the names that files have for them, without a copy."""
+    weights: dict[str, Array] = {}
+    for weight in model.trainable_weights if trainable_only else model.weights:
+        if weight.original_name in weights:
+            name = weight.original_name
+            raise ValueError(f"{owner}: two weights of {model.name} are named {name!r}; give their layers other names")
+        weights[weight.original_name] = np.asarray(weight)
+    return weights
+
+
+def save_weights(model: LayersModel, path: str | os.PathLike[str]) -> None:
+    """Writes the model's weights alone, in the format that the path's suffix names."""
+    if not model.built:
+        raise ValueError(f"save_weights: {model.name} has no layers yet; add some first")
+    form = format_of(path, WEIGHTS)
+    form.write_weights(resolve_path(path, WEIGHTS), weights_by_name(model, "save_weights"), model)
+
+
+def load_weights(model: LayersModel, source: str | os.PathLike[str] | Mapping[str, Any], strict: bool) -> None:
+    """Gives the model's weights the values in a file, or in a dict by name: all or, on an error, none."""
+    if not model.built:
+        raise ValueError(f"load_weights: {model.name} has no layers yet; add some first")
+    found: StoredWeights
+    if isinstance(source, Mapping):
+        found = {name: np.asarray(convert(value, "load_weights", repr(name))) for name, value in source.items()}
+    else:
+        found = format_of(source, WEIGHTS).read_weights(resolve_path(source, WEIGHTS))
+    for variable, values in _match(model, model.weights, found, strict):
+        assign(variable, make_tensor(values.astype(variable.storage.dtype)))
+
+
+def fill(model: LayersModel, deferred: Sequence[DeferredValue], found: StoredWeights, strict: bool) -> None:
+    """Gives weights that have no values yet those in the file, in the file's own memory where that can be."""
+    missing = {id(value.variable): value for value in deferred}
+    for variable, values in _match(model, [value.variable for value in deferred], found, strict):
+        variable.storage = np.ascontiguousarray(values, dtype=variable.storage.dtype)
+        del missing[id(variable)]
+    initialize(missing.values())
+
+
+def initialize(deferred: Iterable[DeferredValue]) -> None:
+    """Gives weights that have no values yet new ones."""
+    for value in deferred:
+        value.variable.storage = value.initialize().storage.copy()
+
+
+def _match(
+    model: LayersModel, variables: Sequence[Variable], found: StoredWeights, strict: bool
+) -> list[tuple[Variable, Array]]:
+    """The weights of a model and the values for them, which fit.
+
+    Raises:
+        ModelFileError: A weight is missing or too much, if `strict`; or has another shape or kind.
+    """
+    stored = found if isinstance(found, Mapping) else found(model)
+    wanted = {variable.original_name: variable for variable in variables}
+    matched = match_names(list(wanted), stored, [model.name])
+    missing = [name for name in wanted if name not in matched]
+    unexpected = sorted(stored.keys() - set(matched.values()))
+    if missing or unexpected:
+        message = _differences(model, missing, unexpected)
+        if strict:
+            raise ModelFileError(f"{message}; strict=False loads the rest")
+        warnings.warn(message, stacklevel=4)
+    for name, source in matched.items():
+        variable, values = wanted[name], stored[source]
+        if values.shape != variable.shape:
+            raise ModelFileError(
+                f"weight {source!r} has shape {format_shape(values.shape)} in the file, but {model.name} needs "
+                f"{format_shape(variable.shape)}"
+            )
+        if kind_of(values.dtype) != kind_of(variable.storage.dtype):
+            raise ModelFileError(
+                f"weight {source!r} is {values.dtype} in the file, but {model.name} needs {variable.dtype}"
+            )
+    return [(wanted[name], stored[source]) for name, source in matched.items()]
+
+
+def _differences(model: LayersModel, missing: Sequence[str], unexpected: Sequence[str]) -> str:
+    parts: list[str] = []
+    if missing:
+        names = ", ".join(f"{name!r}{suggestion(name, unexpected)}" for name in missing)
+        parts.append(f"lacks {len(missing)} weights of {model.name}: {names}")
+    if unexpected:
+        parts.append(f"has {len(unexpected)} that it has no place for: {', '.join(map(repr, unexpected))}")
+    return f"the file {' and '.join(parts)}"
