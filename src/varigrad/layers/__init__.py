@@ -9,32 +9,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from varigrad.layers.advanced_activations import *
 from varigrad.layers.base import DisposeResult as DisposeResult
 from varigrad.layers.base import InputSpec as InputSpec
 from varigrad.layers.base import Layer as Layer
 from varigrad.layers.base import LayerOptions as LayerOptions
-from varigrad.layers.convolutional import Conv2D as Conv2D
+from varigrad.layers.convolutional import *
 from varigrad.layers.core import Activation as Activation
 from varigrad.layers.core import Dense as Dense
 from varigrad.layers.core import Dropout as Dropout
 from varigrad.layers.core import Flatten as Flatten
 from varigrad.layers.core import InputLayer as InputLayer
 from varigrad.layers.core import Reshape as Reshape
+from varigrad.layers.depthwise import *
 from varigrad.layers.functional import Functional as Functional
+from varigrad.layers.global_pooling import *
 from varigrad.layers.model import LayersModel as LayersModel
 from varigrad.layers.naming import snake_case
 from varigrad.layers.normalization import BatchNormalization as BatchNormalization
-from varigrad.layers.pooling import AveragePooling2D as AveragePooling2D
-from varigrad.layers.pooling import MaxPooling2D as MaxPooling2D
+from varigrad.layers.padding import *
+from varigrad.layers.pooling import *
 from varigrad.layers.registry import register_class
+from varigrad.layers.separable import *
 from varigrad.layers.sequential import Sequential as Sequential
+from varigrad.layers.transposed import *
+from varigrad.layers.upsampling import *
 
 P = ParamSpec("P")
 LayerT = TypeVar("LayerT", bound=Layer)
 
 
-def _factory(cls: Callable[P, LayerT]) -> Callable[P, LayerT]:
-    """The function that makes layers of a class, which it registers for files."""
+def _factory(cls: Callable[P, LayerT], name: str | None = None) -> Callable[P, LayerT]:
+    """The function that makes layers of a class, which it registers for files; `name` if it is not the class's."""
 
     def make(*args: P.args, **kwargs: P.kwargs) -> LayerT:
         try:
@@ -43,10 +49,10 @@ def _factory(cls: Callable[P, LayerT]) -> Callable[P, LayerT]:
             missing = _missing(cls, args, kwargs)
             if missing is None:
                 raise
-            raise TypeError(f"{name}: {missing}") from error
+            raise TypeError(f"{make.__name__}: {missing}") from error
 
-    name = snake_case(register_class(cls).class_name)  # pyright: ignore
-    make.__name__ = make.__qualname__ = name
+    class_name = snake_case(register_class(cls).class_name)  # pyright: ignore
+    make.__name__ = make.__qualname__ = name or class_name
     make.__doc__ = cls.__doc__
     make.__wrapped__ = cls  # pyright: ignore  # `help` and editors show the class's arguments
     return make
@@ -64,15 +70,49 @@ def _missing(cls: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 
 
 activation = _factory(Activation)
+average_pooling1d = avg_pool1d = avg_pooling1d = _factory(AveragePooling1D)
 average_pooling2d = avg_pool2d = avg_pooling2d = _factory(AveragePooling2D)
+average_pooling3d = avg_pool3d = avg_pooling3d = _factory(AveragePooling3D)
 batch_normalization = _factory(BatchNormalization)
+conv1d = _factory(Conv1D)
+conv1d_transpose = _factory(Conv1DTranspose)
 conv2d = _factory(Conv2D)
+conv2d_transpose = _factory(Conv2DTranspose)
+conv3d = _factory(Conv3D)
+conv3d_transpose = _factory(Conv3DTranspose)
+cropping1d = _factory(Cropping1D)
+cropping2d = _factory(Cropping2D)
+cropping3d = _factory(Cropping3D)
+depthwise_conv1d = _factory(DepthwiseConv1D)
+depthwise_conv2d = _factory(DepthwiseConv2D)
 dense = _factory(Dense)
 dropout = _factory(Dropout)
+elu = _factory(ELU)
 flatten = _factory(Flatten)
+global_average_pooling1d = _factory(GlobalAveragePooling1D)
+global_average_pooling2d = _factory(GlobalAveragePooling2D)
+global_average_pooling3d = _factory(GlobalAveragePooling3D)
+global_max_pooling1d = global_max_pool1d = _factory(GlobalMaxPooling1D)
+global_max_pooling2d = global_max_pool2d = _factory(GlobalMaxPooling2D)
+global_max_pooling3d = global_max_pool3d = _factory(GlobalMaxPooling3D)
 input_layer = _factory(InputLayer)
+leaky_re_lu = _factory(LeakyReLU)
+max_pooling1d = max_pool1d = _factory(MaxPooling1D)
 max_pooling2d = max_pool2d = _factory(MaxPooling2D)
+max_pooling3d = max_pool3d = _factory(MaxPooling3D)
+prelu = _factory(PReLU, "prelu")
+re_lu = _factory(ReLU)
 reshape = _factory(Reshape)
+separable_conv1d = _factory(SeparableConv1D)
+separable_conv2d = _factory(SeparableConv2D)
+softmax = _factory(Softmax)
+thresholded_re_lu = _factory(ThresholdedReLU)
+up_sampling1d = _factory(UpSampling1D)
+up_sampling2d = _factory(UpSampling2D)
+up_sampling3d = _factory(UpSampling3D)
+zero_padding1d = _factory(ZeroPadding1D)
+zero_padding2d = _factory(ZeroPadding2D)
+zero_padding3d = _factory(ZeroPadding3D)
 register_class(Sequential)
 register_class(Functional)
 register_class(Functional, "Functional")  # as Keras calls it since version 2.4

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from varigrad.layers.naming import spelling_key
 
-__all__ = ["Shape", "boolean", "choice", "integers", "number", "partial_shape", "positive_integer", "seed_or_none"]
+__all__ = [
+    "Shape",
+    "boolean",
+    "choice",
+    "integers",
+    "number",
+    "partial_shape",
+    "positive_integer",
+    "seed_or_none",
+    "whole_numbers",
+]
 
 # A shape whose unknown axes, such as the batch, are None.
 Shape: TypeAlias = tuple[int | None, ...]
@@ -36,10 +47,46 @@ def integers(owner: str, argument: str, value: Any, count: int) -> tuple[int, ..
     return tuple(positive_integer(owner, argument, item) for item in items)
 
 
-def number(owner: str, argument: str, value: Any, low: float, high: float) -> float:
-    """The argument as a number from `low` to `high`."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise ValueError(f"{owner}: {argument} must be a number from {low:g} to {high:g}, got {value!r}")
+def whole_numbers(owner: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
+    """The argument, an integer of at least 0 or `count` of them, as a tuple of `count`."""
+    items = list(cast("Sequence[Any]", value)) if isinstance(value, (list, tuple)) else [value] * count
+    if len(items) != count:
+        raise ValueError(f"{owner}: {argument} must be an integer or {count} of them, got {items}")
+    numbers: list[int] = []
+    for item in items:
+        # Files hold whole numbers as floats too.
+        if isinstance(item, bool) or not isinstance(item, (int, float)) or item < 0 or item != int(item):
+            raise ValueError(f"{owner}: {argument} must be 0 or a positive integer, got {item!r}")
+        numbers.append(int(item))
+    return tuple(numbers)
+
+
+def axis_list(owner: str, argument: str, value: Any) -> tuple[int, ...]:
+    """The argument, an axis or a list of different axes, as a tuple; negative ones count from the end."""
+    items = list(cast("Sequence[Any]", value)) if isinstance(value, (list, tuple)) else [value]
+    axes: list[int] = []
+    for item in items:
+        # Files hold whole numbers as floats too.
+        if isinstance(item, bool) or not isinstance(item, (int, float)) or item != int(item):
+            raise ValueError(f"{owner}: {argument} must be an integer or a list of integers, got {value!r}")
+        axes.append(int(item))
+    if not axes or len(set(axes)) < len(axes):
+        raise ValueError(f"{owner}: {argument} must name one axis or several different ones, got {value!r}")
+    return tuple(axes)
+
+
+def number(owner: str, argument: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """The argument as a finite number from `low` to `high`."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not low <= value <= high
+        or not math.isfinite(value)
+    ):
+        limits = (
+            "" if low == -math.inf else f" of at least {low:g}" if high == math.inf else f" from {low:g} to {high:g}"
+        )
+        raise ValueError(f"{owner}: {argument} must be a number{limits}, got {value!r}")
     return value
 
 

@@ -3,55 +3,136 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, ClassVar, Unpack
 
 from varigrad.layers.activations import ActivationLike, fused_name, get_activation
 from varigrad.layers.arguments import Shape, boolean, choice, integers, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
-from varigrad.layers.core import DATA_FORMATS
 from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.naming import snake_case
 from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.spatial import (
+    PADDINGS,
+    channel_axis,
+    data_format_of,
+    in_channels_last,
+    known_channels,
+    window_output_length,
+    with_space,
+)
+from varigrad.ops.arithmetic import add
+from varigrad.ops.convolution import conv1d, conv3d
 from varigrad.ops.fused import conv2d as fused_conv2d
-from varigrad.ops.shaping import transpose
-from varigrad.tensor import Tensor, Variable, format_shape
+from varigrad.ops.padding import pad
+from varigrad.tensor import Tensor, Variable
 
-__all__ = ["PADDINGS", "Conv2D", "window_output_length"]
-
-PADDINGS = ("valid", "same")
+__all__ = ["Conv1D", "Conv2D", "Conv3D", "ConvolutionOptions"]
 
 
-class Conv2D(Layer):
-    """Convolution over two spatial axes, with a bias and an activation.
-
-    Mirrors `tf.layers.conv2d`. Inputs are `[batch, height, width, channels]`, or `[batch, channels, height, width]`
-    with `data_format="channels_first"`; the kernel is `[height, width, channels, filters]`, the bias `[filters]`.
+class ConvolutionOptions(LayerOptions, total=False):
+    """The keyword arguments that every convolution layer takes, on top of those of every layer.
 
     Args:
-        filters: The number of output channels.
-        kernel_size: The window's height and width, or one number for both.
-        strides: The steps between windows, one number or two.
-        padding: `"valid"`, or `"same"` to keep height and width (over the strides).
-        data_format: `"channels_last"` or `"channels_first"`.
-        dilation_rate: The steps inside the window, one number or two.
+        strides: The steps between windows, one number for all axes or one each; 1 by default.
+        padding: `"valid"`, the default, or `"same"` to keep the lengths (over the strides).
+        data_format: `"channels_last"`, the default, or `"channels_first"`.
+        dilation_rate: The steps inside the window, likewise; 1 by default, and if strides are more than 1.
         activation: An activation's name, or a function of a tensor; `"linear"` by default.
-        use_bias: Whether there is a bias.
-        kernel_initializer: The kernel's first value, `"glorot_normal"` by default.
-        bias_initializer: The bias's, `"zeros"` by default.
-        kernel_regularizer: A penalty on the kernel.
+        use_bias: Whether there is a bias; True by default.
+        bias_initializer: The bias's first value, `"zeros"` by default.
         bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the result; kept for files, not applied, as in TensorFlow.js.
-        kernel_constraint: A limit on the kernel.
+        activity_regularizer: A penalty on the result in training.
         bias_constraint: A limit on the bias.
-        options: `name`, `trainable`, `input_shape`, `batch_input_shape`, `batch_size`, `dtype`, `weights`.
-
-    Raises:
-        ValueError: A number is not a positive integer, or a name is unknown.
 
     >>> import varigrad as vg
-    >>> vg.layers.conv2d(filters=4, kernel_size=3, padding="same")(vg.zeros([2, 8, 8, 1])).shape
-    (2, 8, 8, 4)
+    >>> layer = vg.layers.conv2d(filters=4, kernel_size=3, strides=2, padding="same", activation="relu")
+    >>> layer(vg.zeros([1, 8, 8, 1])).shape
+    (1, 4, 4, 4)
     """
+
+    strides: int | Sequence[int]
+    padding: str
+    data_format: str | None
+    dilation_rate: int | Sequence[int]
+    activation: ActivationLike | None
+    use_bias: bool
+    bias_initializer: str | Initializer | None
+    bias_regularizer: str | Regularizer | None
+    activity_regularizer: str | Regularizer | None
+    bias_constraint: str | Constraint | None
+
+
+class BaseConvolution(Layer):
+    """What all convolution layers share: the window, the bias and the activation."""
+
+    axes: ClassVar[int]
+    paddings: ClassVar[tuple[str, ...]] = PADDINGS
+    bias: Variable | None = None
+
+    def __init__(
+        self,
+        *,
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int] = 1,
+        padding: str = "valid",
+        data_format: str | None = "channels_last",
+        dilation_rate: int | Sequence[int] = 1,
+        activation: ActivationLike | None = None,
+        use_bias: bool = True,
+        bias_initializer: str | Initializer | None = None,
+        bias_regularizer: str | Regularizer | None = None,
+        activity_regularizer: str | Regularizer | None = None,
+        bias_constraint: str | Constraint | None = None,
+        **options: Unpack[LayerOptions],
+    ) -> None:
+        super().__init__(**options)
+        self._owner = snake_case(self.class_name)
+        self.kernel_size = integers(self._owner, "kernel_size", kernel_size, self.axes)
+        self.strides = integers(self._owner, "strides", strides, self.axes)
+        self.padding = choice(self._owner, "padding", padding, self.paddings)
+        self.data_format = data_format_of(self._owner, data_format)
+        self.dilation_rate = integers(self._owner, "dilation_rate", dilation_rate, self.axes)
+        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+            raise ValueError(
+                f"{self._owner}: strides or dilation_rate must be 1, got strides {list(self.strides)} and "
+                f"dilation_rate {list(self.dilation_rate)}"
+            )
+        self.activation = get_activation(activation)
+        self.use_bias = boolean(self._owner, "use_bias", use_bias)
+        self.bias_initializer = get_initializer(bias_initializer or "zeros")
+        self.bias_regularizer = get_regularizer(bias_regularizer)
+        self.activity_regularizer = get_regularizer(activity_regularizer)
+        self.bias_constraint = get_constraint(bias_constraint)
+        self.input_spec = InputSpec(ndim=self.axes + 2)
+
+    def _add_bias(self, filters: int) -> None:
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias",
+                [filters],
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+
+    def _expect_channels(self, channels: int) -> None:
+        rank = self.axes + 2
+        self.input_spec = InputSpec(ndim=rank, axes={channel_axis(self.data_format, rank): channels})
+
+    def _biased(self, y: Tensor) -> Tensor:
+        """The result with the bias, channels last."""
+        return y if self.bias is None else add(y, self.bias)
+
+    def _output_space(self, space: tuple[int | None, ...]) -> Shape:
+        return tuple(
+            window_output_length(self.name, *numbers, self.padding)
+            for numbers in zip(space, self.kernel_size, self.strides, self.dilation_rate)
+        )
+
+
+class Convolution(BaseConvolution):
+    """What the convolutions with one dense kernel share."""
 
     fields = (
         "filters",
@@ -70,74 +151,124 @@ class Conv2D(Layer):
         "activity_regularizer",
         "bias_constraint",
     )
-    input_spec = InputSpec(ndim=4)
     kernel: Variable
-    bias: Variable | None = None
+    # Whether the kernel of `_convolve` can apply activations itself.
+    _fuses: ClassVar[bool] = False
 
     def __init__(
         self,
         *,
         filters: int,
         kernel_size: int | Sequence[int],
-        strides: int | Sequence[int] = 1,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        dilation_rate: int | Sequence[int] = 1,
-        activation: ActivationLike | None = None,
-        use_bias: bool = True,
         kernel_initializer: str | Initializer | None = None,
-        bias_initializer: str | Initializer | None = None,
         kernel_regularizer: str | Regularizer | None = None,
-        bias_regularizer: str | Regularizer | None = None,
-        activity_regularizer: str | Regularizer | None = None,
         kernel_constraint: str | Constraint | None = None,
-        bias_constraint: str | Constraint | None = None,
-        **options: Unpack[LayerOptions],
+        **options: Unpack[ConvolutionOptions],
     ) -> None:
-        super().__init__(**options)
-        self.filters = positive_integer("conv2d", "filters", filters)
-        self.kernel_size = integers("conv2d", "kernel_size", kernel_size, 2)
-        self.strides = integers("conv2d", "strides", strides, 2)
-        self.padding = choice("conv2d", "padding", padding, PADDINGS)
-        self.data_format = choice("conv2d", "data_format", data_format or "channels_last", DATA_FORMATS)
-        self.dilation_rate = integers("conv2d", "dilation_rate", dilation_rate, 2)
-        self.activation = get_activation(activation)
-        self.use_bias = boolean("conv2d", "use_bias", use_bias)
+        super().__init__(kernel_size=kernel_size, **options)
+        self.filters = positive_integer(self._owner, "filters", filters)
         self.kernel_initializer = get_initializer(kernel_initializer or "glorot_normal")
-        self.bias_initializer = get_initializer(bias_initializer or "zeros")
         self.kernel_regularizer = get_regularizer(kernel_regularizer)
-        self.bias_regularizer = get_regularizer(bias_regularizer)
-        self.activity_regularizer = get_regularizer(activity_regularizer)
         self.kernel_constraint = get_constraint(kernel_constraint)
-        self.bias_constraint = get_constraint(bias_constraint)
-        self._fused = fused_name(self.activation)
+        self._fused = fused_name(self.activation) if self._fuses else None
 
     def build(self, input_shape: Shape) -> None:
-        axis = 1 if self.data_format == "channels_first" else 3
-        channels = input_shape[axis]
-        if channels is None:
-            raise ValueError(f"{self.name}: the channels of its inputs must be known, got {format_shape(input_shape)}")
+        channels = known_channels(self.name, self.data_format, input_shape)
         self.kernel = self.add_weight(
             "kernel",
-            [*self.kernel_size, channels, self.filters],
+            self._kernel_shape(channels),
             initializer=self.kernel_initializer,
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
-        if self.use_bias:
-            self.bias = self.add_weight(
-                "bias",
-                [self.filters],
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
-        self.input_spec = InputSpec(ndim=4, axes={axis: channels})
+        self._add_bias(self.filters)
+        self._expect_channels(channels)
+
+    def _kernel_shape(self, channels: int) -> tuple[int, ...]:
+        return (*self.kernel_size, channels, self.filters)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        first = self.data_format == "channels_first"
-        y = fused_conv2d(
-            transpose(inputs, [0, 2, 3, 1]) if first else inputs,
+        y = in_channels_last(self.data_format, inputs, self._convolve)
+        # Softmax and the like go over the last axis whatever the data format, as in TensorFlow.js.
+        return y if self._fused else self.activation(y)
+
+    def _convolve(self, x: Tensor) -> Tensor:
+        """The result before the activation, or with it if it is `_fused`; channels last."""
+        raise NotImplementedError
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        return with_space(self.data_format, input_shape, self._output_space, self.filters)
+
+
+class Conv1D(Convolution):
+    """Convolution over one axis, such as time, with a bias and an activation.
+
+    Mirrors `tf.layers.conv1d`. Inputs are `[batch, length, channels]`, results `[batch, windows, filters]`; with
+    `data_format="channels_first"` the last two are the other way round (TensorFlow.js does so with the inputs only).
+    The kernel is `[window, channels, filters]`, the bias `[filters]`.
+
+    Args:
+        filters: The number of output channels.
+        kernel_size: The window's length.
+        kernel_initializer: The kernel's first value, `"glorot_normal"` by default.
+        kernel_regularizer: A penalty on the kernel.
+        kernel_constraint: A limit on the kernel.
+        options: `strides`, `padding`, `activation`, `use_bias` and so on: see `vg.layers.ConvolutionOptions`. `padding`
+            may be `"causal"` too: a window ends at its own place, and sees nothing that comes later.
+
+    Raises:
+        ValueError: A number is not a positive integer, or a name is unknown.
+
+    >>> import varigrad as vg
+    >>> vg.layers.conv1d(filters=4, kernel_size=3, strides=2)(vg.zeros([2, 9, 5])).shape
+    (2, 4, 4)
+    """
+
+    axes = 1
+    paddings = (*PADDINGS, "causal")
+
+    def _convolve(self, x: Tensor) -> Tensor:
+        padding = self.padding
+        if padding == "causal":
+            span = (self.kernel_size[0] - 1) * self.dilation_rate[0]
+            x, padding = pad(x, [(0, 0), (span, 0), (0, 0)]), "valid"
+        return self._biased(conv1d(x, self.kernel, self.strides[0], padding, dilation=self.dilation_rate[0]))
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        if self.data_format == "channels_last":
+            del config["data_format"]  # as in TensorFlow.js's files
+        return config
+
+
+class Conv2D(Convolution):
+    """Convolution over two spatial axes, with a bias and an activation.
+
+    Mirrors `tf.layers.conv2d`. Inputs are `[batch, height, width, channels]`, or `[batch, channels, height, width]`
+    with `data_format="channels_first"`; the kernel is `[height, width, channels, filters]`, the bias `[filters]`.
+
+    Args:
+        filters: The number of output channels.
+        kernel_size: The window's height and width, or one number for both.
+        kernel_initializer: The kernel's first value, `"glorot_normal"` by default.
+        kernel_regularizer: A penalty on the kernel.
+        kernel_constraint: A limit on the kernel.
+        options: `strides`, `padding`, `activation`, `use_bias` and so on: see `vg.layers.ConvolutionOptions`.
+
+    Raises:
+        ValueError: A number is not a positive integer, or a name is unknown.
+
+    >>> import varigrad as vg
+    >>> vg.layers.conv2d(filters=4, kernel_size=3, padding="same")(vg.zeros([2, 8, 8, 1])).shape
+    (2, 8, 8, 4)
+    """
+
+    axes = 2
+    _fuses = True
+
+    def _convolve(self, x: Tensor) -> Tensor:
+        return fused_conv2d(
+            x,
             self.kernel,
             self.strides,
             self.padding,
@@ -145,34 +276,28 @@ class Conv2D(Layer):
             bias=self.bias,
             activation=self._fused or "linear",
         )
-        if first:
-            y = transpose(y, [0, 3, 1, 2])
-        # Softmax and the like go over the last axis whatever the data format, as in TensorFlow.js.
-        return self.activation(y) if self._fused is None else y
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        batch, *rest = input_shape
-        space = rest[1:] if self.data_format == "channels_first" else rest[:-1]
-        lengths = [
-            window_output_length(self.name, *numbers, self.padding)
-            for numbers in zip(space, self.kernel_size, self.strides, self.dilation_rate)
-        ]
-        return (
-            (batch, self.filters, *lengths) if self.data_format == "channels_first" else (batch, *lengths, self.filters)
-        )
 
 
-def window_output_length(
-    owner: str, length: int | None, window: int, stride: int, dilation: int, padding: str
-) -> int | None:
-    """How many windows stand along an axis of this length; None if it is unknown."""
-    if length is None:
-        return None
-    span = (window - 1) * dilation + 1
-    if padding == "same":
-        return -(-length // stride)
-    if length < span:
-        raise ValueError(
-            f"{owner}: a window of {span} does not fit an input of length {length}; pad it or make it smaller"
-        )
-    return (length - span) // stride + 1
+class Conv3D(Convolution):
+    """Convolution over three spatial axes, with a bias and an activation.
+
+    Mirrors `tf.layers.conv3d`. Inputs are `[batch, depth, height, width, channels]`, or with the channels as axis 1 for
+    `data_format="channels_first"`; the kernel is `[depth, height, width, channels, filters]`.
+
+    Args:
+        filters: The number of output channels.
+        kernel_size: The window's depth, height and width, or one number for all.
+        kernel_initializer: The kernel's first value, `"glorot_normal"` by default.
+        kernel_regularizer: A penalty on the kernel.
+        kernel_constraint: A limit on the kernel.
+        options: `strides`, `padding`, `activation`, `use_bias` and so on: see `vg.layers.ConvolutionOptions`.
+
+    >>> import varigrad as vg
+    >>> vg.layers.conv3d(filters=2, kernel_size=2)(vg.zeros([1, 3, 4, 5, 1])).shape
+    (1, 2, 3, 4, 2)
+    """
+
+    axes = 3
+
+    def _convolve(self, x: Tensor) -> Tensor:
+        return self._biased(conv3d(x, self.kernel, self.strides, self.padding, dilations=self.dilation_rate))
