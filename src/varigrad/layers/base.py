@@ -12,6 +12,7 @@ import numpy as np
 from varigrad.dtypes import is_floating, numpy_dtype
 from varigrad.layers.arguments import Shape, boolean, partial_shape
 from varigrad.layers.input_spec import InputSpec, InputSpecs, check_shapes
+from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.naming import default_layer_name, name_scope, snake_case
 from varigrad.layers.registry import serialize, suggestion
 from varigrad.layers.symbolic import Node, SymbolicTensor, is_symbolic
@@ -261,13 +262,13 @@ class Layer(WeightHolder):
     def _check_input(self, shape: Any) -> None:
         """Raises an error that names the layer if it does not take inputs of this shape."""
         if self.input_spec is not None:
-            check_shapes(self.name, self.input_spec, shape if isinstance(shape, list) else [shape])
+            check_shapes(self.name, self.input_spec, cast("list[Shape]", shape) if isinstance(shape, list) else [shape])
 
     # The graph of symbolic tensors
 
     def _connect(self, inputs: Any, training: bool | None, arguments: Mapping[str, Any]) -> Any:
         """The symbolic results for symbolic inputs; makes the weights and a node."""
-        each = [inputs] if isinstance(inputs, SymbolicTensor) else list(inputs)
+        each = as_list(inputs)
         for x in each:
             if not isinstance(x, SymbolicTensor):
                 raise TypeError(f"{self.name}: its inputs must be all symbolic tensors or all values, got {x!r:.100}")
@@ -330,32 +331,32 @@ class Layer(WeightHolder):
     @property
     def input(self) -> SymbolicTensor | list[SymbolicTensor]:
         """The symbolic tensor, or list of them, that the layer was called on, if it was called once."""
-        return _one(self._node(None, "input").inputs)
+        return one_or_list(self._node(None, "input").inputs)
 
     @property
     def output(self) -> SymbolicTensor | list[SymbolicTensor]:
         """The symbolic tensor, or list of them, that the layer gave, if it was called once."""
-        return _one(self._node(None, "output").outputs)
+        return one_or_list(self._node(None, "output").outputs)
 
     def get_input_at(self, node_index: int) -> SymbolicTensor | list[SymbolicTensor]:
         """What the layer was called on in its call number `node_index`, from 0."""
-        return _one(self._node(node_index, "input").inputs)
+        return one_or_list(self._node(node_index, "input").inputs)
 
     def get_output_at(self, node_index: int) -> SymbolicTensor | list[SymbolicTensor]:
         """What the layer gave in its call number `node_index`, from 0."""
-        return _one(self._node(node_index, "output").outputs)
+        return one_or_list(self._node(node_index, "output").outputs)
 
     @property
     def input_shape(self) -> Any:
         """The shape, or list of shapes, of its inputs in its first call on symbolic tensors; None before that."""
         nodes = self.inbound_nodes
-        return _one([x.shape for x in nodes[0].inputs]) if nodes else None
+        return one_or_list([x.shape for x in nodes[0].inputs]) if nodes else None
 
     @property
     def output_shape(self) -> Any:
         """The shape, or list of shapes, of its result in its first call on symbolic tensors; None before that."""
         nodes = self.inbound_nodes
-        return _one(nodes[0].shapes) if nodes else None
+        return one_or_list(nodes[0].shapes) if nodes else None
 
     # State
 
@@ -420,10 +421,6 @@ def _several(shape: Any) -> tuple[list[Shape], bool]:
     """The shapes that `compute_output_shape` returned, and whether there were several."""
     several = len(shape) > 0 and isinstance(shape[0], (list, tuple))
     return [tuple(each) for each in (shape if several else [shape])], several
-
-
-def _one(items: Sequence[Any]) -> Any:
-    return items[0] if len(items) == 1 else list(items)
 
 
 def _listed(inputs: Sequence[SymbolicTensor]) -> str:

@@ -10,6 +10,7 @@ from varigrad.engine import run_kernel
 from varigrad.layers.base import Layer
 from varigrad.layers.graph import Graph, trace
 from varigrad.layers.graph_config import graph_config, layers_and_ends
+from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.model import LayersModel
 from varigrad.layers.naming import unique_name
 from varigrad.layers.symbolic import Node, SymbolicTensor
@@ -88,8 +89,7 @@ class Functional(LayersModel):
         training = arguments.get("training", training)
         values = self._start(inputs)
         masks: list[Any] = [None] * len(values)
-        given = [mask] if not isinstance(mask, (list, tuple)) else cast("Sequence[Any]", mask)
-        for tensor, each in zip(self.inputs, given):
+        for tensor, each in zip(self.inputs, as_list(mask)):
             masks[self._slots[tensor]] = each
         for layer, sources, single, targets, pinned, others, released in self._steps:
             x = values[sources[0]] if single else [values[source] for source in sources]
@@ -102,30 +102,27 @@ class Functional(LayersModel):
             except Exception as error:
                 self._explain(error, layer, x)
                 raise
-            results = y if isinstance(y, list) else [y]
-            each_mask = after if isinstance(after, list) else [after] * len(targets)
-            for target, value, result_mask in zip(targets, results, cast("list[Any]", each_mask)):
+            each_mask = as_list(after) if isinstance(after, (list, tuple)) else [after] * len(targets)
+            for target, value, result_mask in zip(targets, as_list(y), each_mask):
                 values[target], masks[target] = value, result_mask
             for slot in released:
                 values[slot] = None
-        results_masks = [masks[self._slots[tensor]] for tensor in self.outputs]
-        return self._results(values, inputs), results_masks[0] if len(results_masks) == 1 else results_masks
+        return self._results(values, inputs), one_or_list([masks[self._slots[tensor]] for tensor in self.outputs])
 
     def _start(self, inputs: Any) -> list[Any]:
         values: list[Any] = [None] * len(self._slots)
-        given = [inputs] if len(self.inputs) == 1 and not isinstance(inputs, (list, tuple)) else inputs
-        for tensor, value in zip(self.inputs, given):
+        for tensor, value in zip(self.inputs, as_list(inputs)):
             values[self._slots[tensor]] = value
         return values
 
     def _results(self, values: Sequence[Any], inputs: Any) -> Any:
-        given = {id(x) for x in (inputs if isinstance(inputs, (list, tuple)) else [inputs])}
+        given = {id(x) for x in as_list(inputs)}
         results: list[Any] = []
         for tensor in self.outputs:
             value = values[self._slots[tensor]]
             # A result must be a tensor of its own, which can be disposed of.
             results.append(run_kernel("Identity", (value,)) if id(value) in given else value)
-        return results[0] if len(results) == 1 else results
+        return one_or_list(results)
 
     def _filled(self, arguments: Mapping[str, Any], values: Sequence[Any]) -> Mapping[str, Any]:
         """The arguments of a call, with values for the symbolic tensors among them."""
@@ -139,16 +136,13 @@ class Functional(LayersModel):
         return argument
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        given = input_shape if isinstance(input_shape, list) else [input_shape]
-        shapes: dict[SymbolicTensor, Any] = dict(zip(self.inputs, given))
+        shapes: dict[SymbolicTensor, Any] = dict(zip(self.inputs, _shapes(input_shape)))
         for node in self._graph.nodes:
             if not node.sources:
                 continue
-            each = [shapes[x] for x in node.inputs]
-            shape = node.layer.compute_output_shape(each[0] if len(each) == 1 else each)
-            shapes.update(zip(node.outputs, shape if isinstance(shape, list) else [shape]))
-        results = [shapes[x] for x in self.outputs]
-        return results[0] if len(results) == 1 else results
+            shape = node.layer.compute_output_shape(one_or_list([shapes[x] for x in node.inputs]))
+            shapes.update(zip(node.outputs, _shapes(shape)))
+        return one_or_list([shapes[x] for x in self.outputs])
 
     def get_config(self) -> dict[str, Any]:
         return graph_config(self.name, self._graph)
@@ -189,8 +183,13 @@ def model(
     return Functional(inputs=inputs, outputs=outputs, name=name)
 
 
+def _shapes(shape: Any) -> list[Any]:
+    """The shapes in a list of them, or the one shape in a list."""
+    return as_list(shape) if shape and isinstance(shape[0], (list, tuple)) else [shape]
+
+
 def _listed(tensors: Any, argument: str) -> list[SymbolicTensor]:
-    each = list(cast("Sequence[Any]", tensors)) if isinstance(tensors, (list, tuple)) else [tensors]
+    each = as_list(tensors)
     for tensor in each:
         if not isinstance(tensor, SymbolicTensor):
             raise TypeError(

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from varigrad.layers.base import Layer
 from varigrad.layers.graph import Graph
+from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.model import LayersModel
 from varigrad.layers.registry import deserialize
 from varigrad.layers.symbolic import Node, SymbolicTensor
@@ -112,9 +113,10 @@ class _Reader:
         self.layers: dict[str, Layer] = {}
         self.waiting: dict[str, list[Sequence[Any]]] = {}
         self.first: dict[str, int] = {}
+        self.results: list[Any] = []  # keeps the calls alive
 
     def add(self, entry: Any) -> None:
-        fields = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}
+        fields: Mapping[str, Any] = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}
         layer = deserialize(fields, Layer)
         name, calls = fields.get("name", layer.name), fields.get("inbound_nodes", [])
         if not isinstance(name, str) or not isinstance(calls, (list, tuple)):
@@ -122,13 +124,13 @@ class _Reader:
         if name in self.layers:
             raise ValueError(f"a stored model has two layers named {name!r}")
         self.layers[name] = layer
+        if not calls:
+            self.results.extend(layer.inbound_nodes)
         for call in cast("Sequence[Any]", calls):
-            references = call if isinstance(call, (list, tuple)) else ()
-            if not references or not all(
-                _is_stored_input(reference) for reference in cast("Sequence[Any]", references)
-            ):
+            references = as_list(call)
+            if not references or not all(map(_is_stored_input, references)):
                 raise ValueError(f"layer {name!r} has an inbound node that is no list of references: {call!r:.200}")
-            self.waiting.setdefault(name, []).append(cast("Sequence[Any]", references))
+            self.waiting.setdefault(name, []).append(references)
 
     def connect(self) -> None:
         """Calls the layers: of each in the stored order, as soon as what a call needs is there."""
@@ -180,7 +182,7 @@ class _Reader:
         for reference in call:
             if len(reference) > 3 and reference[3]:
                 arguments.update({str(name): self._argument(value) for name, value in reference[3].items()})
-        layer(inputs[0] if len(inputs) == 1 else inputs, **arguments)
+        self.results.append(layer(one_or_list(inputs), **arguments))
 
     def _argument(self, value: Any) -> Any:
         if _is_reference(value) and self._known(value):

@@ -64,8 +64,9 @@ class SymbolicTensor:
         return self.node.index
 
     def __eq__(self, other: object) -> bool:
-        same_call = isinstance(other, SymbolicTensor) and other.node is self.node
-        return same_call and other.tensor_index == self.tensor_index
+        if not isinstance(other, SymbolicTensor):
+            return False
+        return other.node is self.node and other.tensor_index == self.tensor_index
 
     def __hash__(self) -> int:
         return hash((id(self.node), self.tensor_index))
@@ -114,7 +115,7 @@ class Node:
         self.arguments = dict(arguments)
         self.shapes = tuple(shapes)
         self.dtype = dtype
-        layer._note_call(self)
+        layer._note_call(self)  # pyright: ignore[reportPrivateUsage]
 
     @property
     def outputs(self) -> tuple[SymbolicTensor, ...]:
