@@ -8,21 +8,32 @@ over by a JSON file that says so; only then are they given the usual names.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["replace_model", "write_atomically"]
+__all__ = ["atomic_file", "replace_model", "write_atomically"]
+
+
+@contextmanager
+def atomic_file(path: Path) -> Generator[BinaryIO]:
+    """A file to write that takes the path's place when the block ends, and leaves no trace if it ends in an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    try:
+        with _open_safely(staged) as file:
+            yield file
+        os.replace(staged, path)
+    finally:
+        staged.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     """Writes a file, given in pieces, so that there is always the old one or the new one, whole."""
-    staged = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
-    try:
-        _write(staged, pieces)
-        os.replace(staged, path)
-    finally:
-        staged.unlink(missing_ok=True)
+    with atomic_file(path) as file:
+        for piece in pieces:
+            file.write(piece)
 
 
 def replace_model(
@@ -68,10 +79,17 @@ def replace_model(
             (folder / name).unlink()
 
 
-def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    with open(path, "wb") as file:
+def _write(path: Path, pieces: Iterable[memoryview]) -> None:
+    with _open_safely(path) as file:
         for piece in pieces:
             file.write(piece)
+
+
+@contextmanager
+def _open_safely(path: Path) -> Generator[BinaryIO]:
+    """A file to write, which is on the disk when the block ends."""
+    with open(path, "wb") as file:
+        yield file
         file.flush()
         os.fsync(file.fileno())
 

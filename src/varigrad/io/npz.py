@@ -1,0 +1,116 @@
+"""Weights in NumPy's `.npz` files: a zip archive with an array in each entry. Nothing pickled is read."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.lib import format as npy
+
+from varigrad.dtypes import Array
+from varigrad.io.replacing import atomic_file
+from varigrad.io.weights import ModelFileError
+from varigrad.tensor import format_shape
+
+__all__ = ["read_weights", "write_weights"]
+
+_SUFFIX = ".npy"
+
+# Trained weights hardly shrink when compressed. What would grow to more than this many times the file's size is a bomb,
+# unless it is small.
+_LARGEST_GROWTH = 100
+_SMALL = 64 * 1024 * 1024
+
+# NumPy's kinds of arrays that weights can be: numbers, bools and text.
+_KINDS = "fiubcU"
+
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError, SyntaxError)
+
+
+def read_weights(path: Path) -> dict[str, Array]:
+    """The weights in an `.npz` file.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ModelFileError: The file is damaged, contradicts itself, holds objects, or would take far more memory than it is
+            long.
+    """
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                _check_sizes(path, archive.infolist(), os.fstat(file.fileno()).st_size)
+                return {entry.filename.removesuffix(_SUFFIX): _read(archive, entry) for entry in archive.infolist()}
+        except ModelFileError:
+            raise
+        except _DAMAGE as error:
+            raise ModelFileError(f"{path} is no npz file of weights: {error}") from None
+
+
+def _check_sizes(path: Path, entries: list[zipfile.ZipInfo], size: int) -> None:
+    names = [entry.filename for entry in entries]
+    if len(set(names)) != len(names):
+        raise ModelFileError(f"{path} has two entries of one name")
+    if sum(entry.compress_size for entry in entries) > size:
+        raise ModelFileError(f"{path} is no npz file of weights: its entries overlap")
+    total = sum(entry.file_size for entry in entries)
+    if total > max(_SMALL, _LARGEST_GROWTH * size):
+        raise ModelFileError(f"{path} has {size:,} bytes and would grow to {total:,}; weights do not shrink like that")
+
+
+def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
+    name = entry.filename
+    if not name.endswith(_SUFFIX):
+        raise ModelFileError(f"{archive.filename or 'the file'} holds {name!r}, which is no array")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ModelFileError(f"{name!r} is compressed in a way that NumPy does not write")
+    with archive.open(entry) as stream:
+        shape, fortran_order, dtype = _read_header(stream)
+        if dtype.kind not in _KINDS:
+            raise ModelFileError(f"{name!r} holds {dtype}, which are no weights")
+        wanted = math.prod(shape) * dtype.itemsize
+        left = entry.file_size - stream.tell()
+        if wanted != left:
+            raise ModelFileError(
+                f"{name!r} of shape {format_shape(shape)} and dtype {dtype} takes {wanted:,} bytes, but has {left:,}"
+            )
+        values = np.empty(shape[::-1] if fortran_order else shape, dtype)
+        _fill(stream, values)
+    values = values.T if fortran_order else values
+    return values.astype(object) if dtype.kind == "U" else values.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = npy.read_magic(cast("Any", stream))
+    if version == (1, 0):
+        return cast("Any", npy.read_array_header_1_0(cast("Any", stream)))
+    if version == (2, 0):
+        return cast("Any", npy.read_array_header_2_0(cast("Any", stream)))
+    raise ValueError(f"it holds an array of version {version[0]}.{version[1]}")
+
+
+def _fill(stream: IO[bytes], values: Array) -> None:
+    target = memoryview(values.reshape(-1).view(np.uint8)) if values.size else memoryview(b"")
+    while len(target):
+        count = cast("Any", stream).readinto(target)
+        if not count:
+            raise EOFError("an array ends too early")
+        target = target[count:]
+    stream.read(1)  # the end, at which the checksum is compared
+
+
+def write_weights(path: Path, weights: Mapping[str, Array], model: Any) -> None:
+    """Writes the weights, bfloat16 as float32; a file that was there before stays whole until the new one is."""
+    with atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, array in weights.items():
+            if array.dtype.kind == "O":
+                array = array.astype(np.str_)
+            elif array.dtype.kind == "V" or array.dtype.name == "bfloat16":
+                array = array.astype(np.float32)
+            with archive.open(zipfile.ZipInfo(name + _SUFFIX), "w", force_zip64=True) as stream:
+                npy.write_array(stream, array, allow_pickle=False)
