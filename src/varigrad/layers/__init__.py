@@ -24,16 +24,40 @@ from varigrad.layers.core import Reshape as Reshape
 from varigrad.layers.depthwise import *
 from varigrad.layers.functional import Functional as Functional
 from varigrad.layers.global_pooling import *
+from varigrad.layers.masking import Masking as Masking
+from varigrad.layers.merge import Add as Add
+from varigrad.layers.merge import Average as Average
+from varigrad.layers.merge import Concatenate as Concatenate
+from varigrad.layers.merge import Dot as Dot
+from varigrad.layers.merge import Maximum as Maximum
+from varigrad.layers.merge import Minimum as Minimum
+from varigrad.layers.merge import Multiply as Multiply
+from varigrad.layers.merge import Subtract as Subtract
 from varigrad.layers.model import LayersModel as LayersModel
 from varigrad.layers.naming import snake_case
 from varigrad.layers.normalization import BatchNormalization as BatchNormalization
 from varigrad.layers.padding import *
 from varigrad.layers.pooling import *
+from varigrad.layers.recurrent import GRU as GRU
+from varigrad.layers.recurrent import LSTM as LSTM
+from varigrad.layers.recurrent import RNN as RNN
+from varigrad.layers.recurrent import ConvLSTM2D as ConvLSTM2D
+from varigrad.layers.recurrent import ConvLSTM2DCell as ConvLSTM2DCell
+from varigrad.layers.recurrent import GRUCell as GRUCell
+from varigrad.layers.recurrent import LSTMCell as LSTMCell
+from varigrad.layers.recurrent import RNNCell as RNNCell
+from varigrad.layers.recurrent import RNNOptions as RNNOptions
+from varigrad.layers.recurrent import SimpleRNN as SimpleRNN
+from varigrad.layers.recurrent import SimpleRNNCell as SimpleRNNCell
+from varigrad.layers.recurrent import StackedRNNCells as StackedRNNCells
+from varigrad.layers.recurrent import UnitsCellOptions as UnitsCellOptions
 from varigrad.layers.registry import register_class
 from varigrad.layers.separable import *
 from varigrad.layers.sequential import Sequential as Sequential
 from varigrad.layers.transposed import *
 from varigrad.layers.upsampling import *
+from varigrad.layers.wrappers import Bidirectional as Bidirectional
+from varigrad.layers.wrappers import TimeDistributed as TimeDistributed
 
 P = ParamSpec("P")
 LayerT = TypeVar("LayerT", bound=Layer)
@@ -58,6 +82,21 @@ def _factory(cls: Callable[P, LayerT], name: str | None = None) -> Callable[P, L
     return make
 
 
+def _merging(cls: Callable[P, LayerT]) -> Callable[..., Any]:
+    """The function that makes layers of a class that merges, or given a list of tensors, merges them at once."""
+    make = _factory(cls)
+
+    def merge(*inputs: Any, **options: Any) -> Any:
+        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and inputs[0]:
+            return make(**options)(inputs[0])  # pyright: ignore
+        return make(*inputs, **options)  # pyright: ignore
+
+    merge.__name__ = merge.__qualname__ = make.__name__
+    merge.__doc__ = cls.__doc__
+    merge.__wrapped__ = cls  # pyright: ignore
+    return merge
+
+
 def _missing(cls: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """What is wrong with the arguments as a whole, if anything is."""
     import inspect  # only errors need it
@@ -70,22 +109,29 @@ def _missing(cls: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 
 
 activation = _factory(Activation)
+add = _merging(Add)
+average = _merging(Average)
 average_pooling1d = avg_pool1d = avg_pooling1d = _factory(AveragePooling1D)
 average_pooling2d = avg_pool2d = avg_pooling2d = _factory(AveragePooling2D)
 average_pooling3d = avg_pool3d = avg_pooling3d = _factory(AveragePooling3D)
 batch_normalization = _factory(BatchNormalization)
+bidirectional = _factory(Bidirectional)
+concatenate = _merging(Concatenate)
 conv1d = _factory(Conv1D)
 conv1d_transpose = _factory(Conv1DTranspose)
 conv2d = _factory(Conv2D)
 conv2d_transpose = _factory(Conv2DTranspose)
 conv3d = _factory(Conv3D)
 conv3d_transpose = _factory(Conv3DTranspose)
+conv_lstm2d = _factory(ConvLSTM2D, "conv_lstm2d")
+conv_lstm2d_cell = _factory(ConvLSTM2DCell, "conv_lstm2d_cell")
 cropping1d = _factory(Cropping1D)
 cropping2d = _factory(Cropping2D)
 cropping3d = _factory(Cropping3D)
+dense = _factory(Dense)
 depthwise_conv1d = _factory(DepthwiseConv1D)
 depthwise_conv2d = _factory(DepthwiseConv2D)
-dense = _factory(Dense)
+dot = _factory(Dot)
 dropout = _factory(Dropout)
 elu = _factory(ELU)
 flatten = _factory(Flatten)
@@ -95,18 +141,32 @@ global_average_pooling3d = _factory(GlobalAveragePooling3D)
 global_max_pooling1d = global_max_pool1d = _factory(GlobalMaxPooling1D)
 global_max_pooling2d = global_max_pool2d = _factory(GlobalMaxPooling2D)
 global_max_pooling3d = global_max_pool3d = _factory(GlobalMaxPooling3D)
+gru = _factory(GRU)
+gru_cell = _factory(GRUCell)
 input_layer = _factory(InputLayer)
 leaky_re_lu = _factory(LeakyReLU)
+lstm = _factory(LSTM)
+lstm_cell = _factory(LSTMCell)
+masking = _factory(Masking)
 max_pooling1d = max_pool1d = _factory(MaxPooling1D)
 max_pooling2d = max_pool2d = _factory(MaxPooling2D)
 max_pooling3d = max_pool3d = _factory(MaxPooling3D)
+maximum = _merging(Maximum)
+minimum = _merging(Minimum)
+multiply = _merging(Multiply)
 prelu = _factory(PReLU, "prelu")
 re_lu = _factory(ReLU)
 reshape = _factory(Reshape)
+rnn = _factory(RNN)
 separable_conv1d = _factory(SeparableConv1D)
 separable_conv2d = _factory(SeparableConv2D)
+simple_rnn = _factory(SimpleRNN)
+simple_rnn_cell = _factory(SimpleRNNCell)
 softmax = _factory(Softmax)
+stacked_rnn_cells = _factory(StackedRNNCells)
+subtract = _merging(Subtract)
 thresholded_re_lu = _factory(ThresholdedReLU)
+time_distributed = _factory(TimeDistributed)
 up_sampling1d = _factory(UpSampling1D)
 up_sampling2d = _factory(UpSampling2D)
 up_sampling3d = _factory(UpSampling3D)

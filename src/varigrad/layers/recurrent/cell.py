@@ -1,0 +1,293 @@
+"""Cells: what a recurrent layer does in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, TypeAlias, Unpack
+
+from varigrad.engine import run_kernel
+from varigrad.layers.activations import ACTIVATIONS, ActivationFunction, ActivationLike, get_activation
+from varigrad.layers.arguments import Shape, boolean, number, positive_integer, seed_or_none
+from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.naming import snake_case
+from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.ops import random
+from varigrad.ops.arguments import reshape_to
+from varigrad.ops.arithmetic import mul
+from varigrad.ops.creation import ones
+from varigrad.ops.fused import mat_mul as fused_mat_mul
+from varigrad.ops.joining import split, unstack
+from varigrad.tensor import Tensor, Variable, format_shape
+
+__all__ = ["RNNCell", "Step", "UnitsCell", "UnitsCellOptions", "gates", "product", "step_shape"]
+
+# A step over time: the step's input and the states before give the output and the states after.
+Step: TypeAlias = Callable[[Any, Sequence[Tensor]], tuple[Tensor, Sequence[Tensor]]]
+
+
+class RNNCell(Layer):
+    """What a recurrent layer does in one step: from an input and states, an output and the next states.
+
+    To write a cell, subclass it: set `state_size`, an integer or a list of them, one for each state; make the weights
+    in `build(input_shape)`, whose argument is the shape of a step, without the time; and in `call` take the list
+    `[input, *states]` and return the list `[output, *states]`. `vg.layers.rnn(cell=…)` runs it over time. Mirrors
+    `tf.layers.RNNCell`.
+
+    >>> import varigrad as vg
+    >>> class Total(vg.layers.RNNCell):
+    ...     state_size = 1
+    ...     def call(self, inputs, training=None):
+    ...         x, total = inputs
+    ...         return [x + total, x + total]
+    >>> layer = vg.layers.rnn(cell=Total(), return_sequences=True)
+    >>> layer([[[1], [2], [3]]]).tolist()
+    [[[1.0], [3.0], [6.0]]]
+    """
+
+    # The length of each state; the first state is as long as the output.
+    state_size: int | Sequence[Any]
+    # The rank of a step's input, the batch included, if there is but one that the cell takes.
+    step_rank: ClassVar[int | None] = None
+
+    def state_shapes(self, input_shape: Shape) -> list[Shape]:
+        """The shapes of the states, without the batch, for the inputs `[batch, …]` of a step."""
+        sizes = self.state_size if isinstance(self.state_size, (list, tuple)) else [self.state_size]
+        return [tuple(size) if isinstance(size, (list, tuple)) else (size,) for size in sizes]
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        step = input_shape[0] if isinstance(input_shape, list) else input_shape
+        states: list[Shape] = [(step[0], *lengths) for lengths in self.state_shapes(step)]
+        return [states[0], *states]
+
+    def over_time(self, inputs: Tensor, training: bool | None) -> tuple[Iterable[Any], Step]:
+        """What each of the steps gets, and the step: for a cell that computes a part of all steps at once.
+
+        Args:
+            inputs: `[batch, time, …]`.
+            training: Whether the call is a step of training.
+        """
+
+        def step(x: Tensor, states: Sequence[Tensor]) -> tuple[Tensor, Sequence[Tensor]]:
+            output, *after = self.call([x, *states], training=training)
+            return output, after
+
+        return unstack(inputs, 1), step
+
+
+class UnitsCellOptions(LayerOptions, total=False):
+    """The keyword arguments of the cells and layers that have units: simple, LSTM and GRU.
+
+    Args:
+        activation: Of the output, `"tanh"` by default; None is none.
+        use_bias: Whether there is a bias.
+        kernel_initializer: The first value of the kernel, which inputs are multiplied by; `"glorot_normal"` by default.
+        recurrent_initializer: That of the kernel which states are multiplied by; `"orthogonal"` by default.
+        bias_initializer: That of the bias, `"zeros"` by default.
+        kernel_regularizer: A penalty on the kernel.
+        recurrent_regularizer: A penalty on the recurrent kernel.
+        bias_regularizer: A penalty on the bias.
+        activity_regularizer: A penalty on the result; kept for files, not applied, as in TensorFlow.js.
+        kernel_constraint: A limit on the kernel.
+        recurrent_constraint: A limit on the recurrent kernel.
+        bias_constraint: A limit on the bias.
+        dropout: The part of the inputs to drop in training, the same at every step of a sequence.
+        recurrent_dropout: The part of the states to drop in training, the same at every step of a sequence.
+        seed: Makes what is dropped a fixed sequence.
+
+    >>> import varigrad as vg
+    >>> layer = vg.layers.gru(units=2, activation="relu", use_bias=False, recurrent_dropout=0.5)
+    >>> layer.cell.activation.name, layer.cell.use_bias, layer.cell.recurrent_dropout
+    ('relu', False, 0.5)
+    """
+
+    activation: ActivationLike | None
+    use_bias: bool
+    kernel_initializer: str | Initializer | None
+    recurrent_initializer: str | Initializer | None
+    bias_initializer: str | Initializer | None
+    kernel_regularizer: str | Regularizer | None
+    recurrent_regularizer: str | Regularizer | None
+    bias_regularizer: str | Regularizer | None
+    activity_regularizer: str | Regularizer | None
+    kernel_constraint: str | Constraint | None
+    recurrent_constraint: str | Constraint | None
+    bias_constraint: str | Constraint | None
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+
+
+class UnitsCell(RNNCell):
+    """A cell with a kernel, a recurrent kernel and a bias, for one or more gates of `units` each."""
+
+    fields = (
+        "units",
+        "activation",
+        "use_bias",
+        "kernel_initializer",
+        "recurrent_initializer",
+        "bias_initializer",
+        "kernel_regularizer",
+        "recurrent_regularizer",
+        "bias_regularizer",
+        "activity_regularizer",
+        "kernel_constraint",
+        "recurrent_constraint",
+        "bias_constraint",
+        "dropout",
+        "recurrent_dropout",
+    )
+    step_rank = 2
+    gate_count: ClassVar[int] = 1
+    state_count: ClassVar[int] = 1
+    kernel: Variable
+    recurrent_kernel: Variable
+    bias: Variable | None = None
+
+    def __init__(
+        self,
+        *,
+        units: int,
+        activation: ActivationLike | None = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: str | Initializer | None = None,
+        recurrent_initializer: str | Initializer | None = None,
+        bias_initializer: str | Initializer | None = None,
+        kernel_regularizer: str | Regularizer | None = None,
+        recurrent_regularizer: str | Regularizer | None = None,
+        bias_regularizer: str | Regularizer | None = None,
+        activity_regularizer: str | Regularizer | None = None,
+        kernel_constraint: str | Constraint | None = None,
+        recurrent_constraint: str | Constraint | None = None,
+        bias_constraint: str | Constraint | None = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        **options: Unpack[LayerOptions],
+    ) -> None:
+        super().__init__(**options)
+        owner = snake_case(self.class_name)
+        self.units = positive_integer(owner, "units", units)
+        self.state_size = [self.units] * self.state_count if self.state_count > 1 else self.units
+        self.activation = get_activation(activation)
+        self.use_bias = boolean(owner, "use_bias", use_bias)
+        self.kernel_initializer = get_initializer(kernel_initializer or "glorot_normal")
+        self.recurrent_initializer = get_initializer(recurrent_initializer or "orthogonal")
+        self.bias_initializer = get_initializer(bias_initializer or "zeros")
+        self.kernel_regularizer = get_regularizer(kernel_regularizer)
+        self.recurrent_regularizer = get_regularizer(recurrent_regularizer)
+        self.bias_regularizer = get_regularizer(bias_regularizer)
+        self.activity_regularizer = get_regularizer(activity_regularizer)
+        self.kernel_constraint = get_constraint(kernel_constraint)
+        self.recurrent_constraint = get_constraint(recurrent_constraint)
+        self.bias_constraint = get_constraint(bias_constraint)
+        self.dropout = number(owner, "dropout", dropout, 0.0, 1.0)
+        self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, 0.0, 1.0)
+        self.seed = seed_or_none(owner, seed)
+        self._masks_made = 0
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        return config if self.seed is None else {**config, "seed": self.seed}
+
+    def build(self, input_shape: Any) -> None:
+        features = step_shape(input_shape)[-1]
+        if features is None:
+            raise ValueError(f"{self.name}: the last axis of its inputs must be known, got {format_shape(input_shape)}")
+        columns = self.gate_count * self.units
+        self.add_kernels([features, columns], [self.units, columns])
+
+    def add_kernels(self, kernel_shape: Sequence[int], recurrent_shape: Sequence[int]) -> None:
+        """Makes the weights."""
+        self.kernel = self.add_weight(
+            "kernel",
+            kernel_shape,
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.recurrent_kernel = self.add_weight(
+            "recurrent_kernel",
+            recurrent_shape,
+            initializer=self.recurrent_initializer,
+            regularizer=self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
+        )
+        if self.use_bias:
+            shape, initializer = self.bias_form()
+            self.bias = self.add_weight(
+                "bias",
+                shape,
+                initializer=initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+
+    def bias_form(self) -> tuple[Sequence[int], Initializer]:
+        """The shape of the bias and its initializer."""
+        return [self.gate_count * self.units], self.bias_initializer
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        count = self.state_count
+        if not isinstance(inputs, (list, tuple)) or len(inputs) != 1 + count:
+            given = len(inputs) if isinstance(inputs, (list, tuple)) else 1
+            raise ValueError(
+                f"{self.name}: takes a list of {1 + count} tensors, the input and {count} states, got {given}"
+            )
+        x, *states = inputs
+        steps, step = self.over_time(reshape_to(x, (x.shape[0], 1, *x.shape[1:])), training)
+        output, states = step(next(iter(steps)), states)
+        return [output, *states]
+
+    def project(self, inputs: Tensor, kernel: Tensor, bias: Tensor | None, training: bool | None) -> Tensor:
+        """The part of all steps that does not depend on the states: `inputs @ kernel + bias`, after dropout."""
+        return product(self.dropped(inputs, training), kernel, bias)
+
+    def dropped(self, inputs: Tensor, training: bool | None) -> Tensor:
+        """All steps after dropout, which drops the same in each."""
+        mask = self.dropout_mask(self.dropout, (inputs.shape[0], 1, *inputs.shape[2:]), self.kernel.dtype, training)
+        return inputs if mask is None else mul(inputs, mask)
+
+    def recurrent_mask(self, batch: int, training: bool | None) -> Tensor | None:
+        """What states are multiplied by in training, if anything."""
+        return self.dropout_mask(self.recurrent_dropout, (batch, self.units), self.recurrent_kernel.dtype, training)
+
+    def dropout_mask(self, rate: float, shape: tuple[int, ...], dtype: str, training: bool | None) -> Tensor | None:
+        """Zeros for what is dropped, and for the rest what keeps the mean; None if nothing is dropped."""
+        if not training or rate == 0:
+            return None
+        seed = None if self.seed is None else self.seed + self._masks_made
+        self._masks_made += 1
+        whole = ones(shape, dtype)
+        return mul(whole, 0.0) if rate == 1 else random.dropout(whole, rate, seed=seed)
+
+
+_LINEAR = {"transpose_a": False, "transpose_b": False, "activation": "linear"}
+
+
+def product(x: Tensor, kernel: Tensor, bias: Tensor | None) -> Tensor:
+    """`x @ kernel + bias`, by the shortest way: this is the hot path of every step."""
+    dtype = x.storage.dtype
+    if dtype is kernel.storage.dtype and (bias is None or dtype is bias.storage.dtype):
+        return run_kernel("_FusedMatMul", (x, kernel) if bias is None else (x, kernel, bias), _LINEAR)
+    return fused_mat_mul(x, kernel, bias=bias)
+
+
+# Activations that look at more than one number at a time.
+_ACROSS = frozenset(["softmax", "log_softmax"])
+
+
+def gates(activation: ActivationFunction, x: Tensor, count: int) -> list[Tensor]:
+    """The `count` equal parts of the last axis after an activation, which all parts pass at once if they can."""
+    axis = x.storage.ndim - 1
+    known = ACTIVATIONS.get(activation.name) is activation.function
+    if known and activation.name not in _ACROSS:
+        return split(activation(x), count, axis)
+    return [activation(part) for part in split(x, count, axis)]
+
+
+def step_shape(input_shape: Any) -> Shape:
+    """The shape of a step's input, alone or in front of those of the states."""
+    return tuple(input_shape[0]) if isinstance(input_shape, list) else input_shape
