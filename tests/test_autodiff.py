@@ -502,3 +502,17 @@ def test_an_error_inside_grad_func_stays_as_it_is():
 
     with pytest.raises(TypeError, match="the user's own"):
         vg.grad(vg.custom_grad(lambda x: (x * 2, grad_func)))(1.0)
+
+
+def test_each_use_of_a_variable_is_differentiated_at_the_value_it_had_then():
+    w = vg.variable(2.0)
+
+    def total():
+        at_two = w * w
+        w.assign(5.0)
+        at_five = w * w
+        w.assign(7.0)
+        return at_two + at_five
+
+    _, grads = vg.variable_grads(total)
+    assert grads[w.name].item() == 2 * 2 + 2 * 5

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from varigrad.dtypes import DIFFERENTIABLE
-from varigrad.engine import run_kernel
+from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import GradientError
 from varigrad.observe import Observer
 from varigrad.tensor import Tensor, Variable
@@ -268,11 +268,12 @@ class Tape(Observer):
         stand_ins: dict[int, Tensor] = {}
         for tensor in tensors:
             if tensor.id in self._tracked or not isinstance(tensor, Variable):
-                stand_ins[tensor.id] = _stand_in(tensor)
+                stand_ins[id(tensor)] = _stand_in(tensor)
         if not stand_ins:
             return
         for position, (kernel, rule, saved, attrs, ids, first, several) in enumerate(self._nodes):
-            kept = [stand_ins.get(v.id, v) if isinstance(v, Tensor) else v for v in saved]
+            # By the object: what stands in for an earlier value of the same variable has its `Tensor.id`, and stays.
+            kept = [stand_ins.get(id(v), v) for v in saved]
             self._nodes[position] = (kernel, rule, kept, attrs, ids, first, several)
 
     def taken(self) -> set[int]:
@@ -315,7 +316,7 @@ def _take(flowing: dict[int, Tensor], outputs: list[tuple[int, tuple[int, ...], 
     if all(dy is None for dy in dys):
         return None
     return tuple(
-        Tensor(np.zeros(shape, np.float32 if dtype.kind in "bi" else dtype)) if dy is None else dy
+        make_tensor(np.zeros(shape, np.float32 if dtype.kind in "bi" else dtype)) if dy is None else dy
         for dy, (_, shape, dtype) in zip(dys, outputs, strict=True)
     )
 
