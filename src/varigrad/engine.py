@@ -46,6 +46,7 @@ _active_updates = _updates
 _active_name = REFERENCE
 _halves = False
 _timing = 0
+_version = 0
 
 # Infinities and NaN are values here, as in TensorFlow.js; NumPy's warnings about them stay with NumPy's own users.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"varigrad\.")
@@ -110,12 +111,23 @@ def use_kernels(backend: str | None = None) -> None:
 
     Without a name, takes up what has changed in the tables.
     """
-    global _active, _active_updates, _active_name
+    global _active, _active_updates, _active_name, _version
+    _version += 1
     _active_name = backend or _active_name
     reference = KERNELS[REFERENCE]
     _active = reference if _active_name == REFERENCE else {**reference, **KERNELS.get(_active_name, {})}
     if _halves:
         _active, _active_updates = widened(_active), widened_update(_updates)
+
+
+def kernels_version() -> int:
+    """A number that is another one whenever other kernels run from then on."""
+    return _version
+
+
+def active_kernels() -> tuple[Mapping[str, Kernel], Mapping[str, Kernel]]:
+    """The kernels that run now, and the update kernels."""
+    return _active, _active_updates
 
 
 @when_halves_come
@@ -199,6 +211,17 @@ def run_kernel_multi(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_AT
     return outputs
 
 
+def host_tensors(compute: Callable[[], Sequence[Array]]) -> tuple[Tensor, ...]:
+    """Tensors of numbers that the host computes anew at each step, such as a learning rate.
+
+    To observers they are no constants: a compiled step calls `compute` too, each time it runs.
+    """
+    tensors = tuple([Tensor(array) for array in compute()])
+    for observer in OBSERVERS.get():
+        observer.computing(compute, tensors)
+    return tensors
+
+
 @contextmanager
 def timing_kernels() -> Generator[None]:
     """Has observers told how long kernels take, inside the block; otherwise the clock is not read."""
@@ -231,8 +254,8 @@ def update_variables(
     """
     for observer in OBSERVERS.get():
         observer.updating(name, targets, inputs, attrs, state)
-    written = _own(targets)
-    _QUIET.copy().run(_active_updates[name], written, [t.storage for t in inputs], [t.storage for t in state], **attrs)
+    written = own(targets)
+    run_quietly(_active_updates[name], written, [t.storage for t in inputs], [t.storage for t in state], **attrs)
 
 
 def share_values(variable: Variable, value: Tensor) -> None:
@@ -250,12 +273,18 @@ def share_values(variable: Variable, value: Tensor) -> None:
 _QUIET = Context()
 _QUIET.run(np.seterr, all="ignore")
 
+
+def run_quietly(function: Callable[..., Any], *args: Any, **attrs: Any) -> Any:
+    """Calls a function with NumPy's warnings about overflow off, and no observers."""
+    return _QUIET.copy().run(function, *args, **attrs)
+
+
 # What getrefcount says of an array that only its tensor holds depends on the Python version: measured, not assumed.
 _FREE = Tensor(np.zeros(1))
 _HOLDERS_OF_FREE = sys.getrefcount(_FREE.storage)
 
 
-def _own(variables: Sequence[Variable]) -> list[Array]:
+def own(variables: Sequence[Variable]) -> list[Array]:
     """The variables' arrays, those that something else holds (views hold them too) copied first."""
     arrays: list[Array] = []
     for variable in variables:

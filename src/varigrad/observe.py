@@ -7,7 +7,7 @@ each asyncio task has its own, so two of them can train two models. Few observe 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,9 @@ class Observer:
         state: tuple[Tensor, ...],
     ) -> None:
         """An update kernel is about to give `targets` new values."""
+
+    def computing(self, compute: Callable[[], Sequence[Any]], outputs: tuple[Tensor, ...]) -> None:
+        """The host made `outputs` of what `compute()` returned, which is something else at each step."""
 
     def disposing(self, tensors: tuple[Tensor, ...]) -> None:
         """These tensors are about to lose their values."""

@@ -12,7 +12,7 @@ import numpy as np
 from varigrad.autodiff import VariableGrads, variable_grads
 from varigrad.backends.numpy.optimizers import Rule, fused
 from varigrad.dtypes import Array, is_floating
-from varigrad.engine import NO_ATTRS, make_tensor, register_update, update_variables
+from varigrad.engine import NO_ATTRS, host_tensors, make_tensor, register_update, update_variables
 from varigrad.errors import DisposedError
 from varigrad.halves import computing_dtype
 from varigrad.ops.arguments import cast_to, convert
@@ -96,6 +96,11 @@ class Optimizer:
     kernel: ClassVar[str] = ""
     slot_names: tuple[str, ...] = ()
     hyperparameters: ClassVar[tuple[str, ...]] = ("learning_rate",)
+    # What a compiled step is compiled for; it looks up everything else each time it runs.
+    compiled_for: ClassVar[tuple[str, ...]] = (
+        *("update_kernel", "clip_norm", "global_clip_norm", "clip_value"),
+        "_slots",
+    )
 
     learning_rate: LearningRate
 
@@ -195,19 +200,21 @@ class Optimizer:
                 updates = self._checked_updates(gradients)
             if self.clip_norm is not None or self.global_clip_norm is not None or self.clip_value is not None:
                 updates = self._clip(updates)
-            kernel, numbers = self.update_kernel, self._advance()
-            steps: dict[int, Tensor] = {}  # by the number that NumPy gives the dtype
+            kernel = self.update_kernel
+            dtypes = list(dict.fromkeys([given[0].storage.dtype for _, given, _ in updates]))
+            steps = dict(zip(dtypes, host_tensors(lambda: self._advance_in(dtypes))))
             for targets, given, slots in updates:
-                dtype = given[0].storage.dtype
-                step = steps.get(dtype.num)
-                if step is None:
-                    # Not announced to observers: these numbers are no constant of a step that is captured.
-                    step = steps[dtype.num] = Tensor(np.array(numbers, computing_dtype(dtype)))
+                step = steps[given[0].storage.dtype]
                 update_variables(kernel, targets, (*given, step), NO_ATTRS, slots)
             for targets, _, _ in updates:
                 for target in targets:
                     if target.constraint is not None:
                         assign(target, target.constraint(target))
+
+    def _advance_in(self, dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
+        """Counts this step; its numbers, once for each dtype of variables."""
+        numbers = self._advance()
+        return [np.array(numbers, computing_dtype(dtype)) for dtype in dtypes]
 
     def _advance(self) -> tuple[float, ...]:
         """Counts this step and gives its numbers: all that changes on the host from step to step."""

@@ -85,7 +85,10 @@ class Slots:
     `fills` says what the slots of a variable are called and what they are filled with at first.
     """
 
+    compiled_for = ("version",)  # see `Optimizer`
+
     def __init__(self, owner: str) -> None:
+        self.version = 0  # another whenever slots come or go
         self.groups: list[SlotGroup] = []
         self._owner = owner
         self._places: dict[str, tuple[SlotGroup, int]] = {}
@@ -123,6 +126,7 @@ class Slots:
         for variable in found.values():
             if variable is not None:
                 self._check_shapes(op, variable, fills, states[variable.name])
+        self.version += 1
         self._given = dict(states)
         for name, group, position in self._living():
             for array, values in zip(group.arrays(position), self._given.pop(name, fills.values()), strict=True):
@@ -131,11 +135,13 @@ class Slots:
 
     def dispose(self) -> None:
         """Gives the memory back."""
+        self.version += 1
         dispose([group.tensors() for group in self.groups])
         self.groups, self._places, self._given = [], {}, {}
 
     def _add(self, variables: Iterable[Variable], fills: Mapping[str, float], values: dict[str, list[Array]]) -> None:
         """Makes slots, and takes what they hold from `values` where it has some."""
+        self.version += 1
         for group in _groups(variables, list(fills.values())):
             self.groups.append(group)
             for position, member in enumerate(group.members):
@@ -148,6 +154,7 @@ class Slots:
         broken = [group for group in self.groups if not group.is_whole()]
         if not broken:
             return
+        self.version += 1
         survivors: list[Variable] = []
         values: dict[str, list[Array]] = {}
         for group in broken:
