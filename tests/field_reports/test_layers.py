@@ -39,6 +39,19 @@ def test_one_training_call_moves_the_averages_by_one_hundredth(model):
     assert np.all(model.predict(X).numpy() != model(X, training=True).numpy())
 
 
+def test_training_pinned_in_a_graph_holds_in_predict_and_in_files(tmp_path):
+    values = [np.array([value], np.float32) for value in (2, 3, 10, 4)]
+    x = vg.input(shape=[1])
+    layer = vg.layers.batch_normalization(epsilon=1e-3)
+    model = vg.model(inputs=x, outputs=[layer(x), layer(x, training=True)])
+    layer.set_weights(values)
+    model.save(tmp_path)
+    for each in (model, vg.load_layers_model(tmp_path)):
+        free, pinned = each.predict(X)
+        np.testing.assert_allclose(free.numpy(), [[-5.9988752], [-3.9991252]], rtol=1e-6)
+        np.testing.assert_allclose(pinned.numpy(), [[1.0009993], [4.9990007]], rtol=1e-6)
+
+
 # A frozen batch normalization keeps using batch statistics and moving its averages (keras#9522, #6570, #9965)
 
 
@@ -54,3 +67,20 @@ def test_a_frozen_base_does_not_drift():
     assert (mean.item(), variance.item()) == (0.0, 1.0)
     np.testing.assert_array_equal(base.predict(X).numpy(), before)
     assert head.item() != 0.5
+
+
+# A layer used at different depths is wired differently after a reload (keras#14838, #11159, tensorflow#50322)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_layer_used_at_different_depths_is_wired_the_same_after_a_reload(swapped, tmp_path):
+    shared = vg.layers.dense(units=3)
+    x1, x2 = vg.input(shape=[3]), vg.input(shape=[1, 3])
+    early = shared(vg.layers.reshape(target_shape=[3])(x2))
+    late = shared(vg.layers.reshape(target_shape=[3])(shared(x1)))
+    y = vg.layers.dense(units=1)(vg.layers.concatenate()([early, late]))
+    model = vg.model(inputs=[x2, x1] if swapped else [x1, x2], outputs=y)
+    model.save(tmp_path)
+    rng = np.random.default_rng(0)
+    data = [rng.normal(size=[5, *x.shape[1:]]).astype(np.float32) for x in model.inputs]
+    assert vg.load_layers_model(tmp_path).predict(data).tolist() == model.predict(data).tolist()

@@ -92,22 +92,6 @@ def test_a_shared_layer_has_one_set_of_weights_and_a_call_for_each_use():
         assert each.tolist() == again.tolist()
 
 
-@pytest.mark.parametrize("swapped", [False, True])
-def test_a_layer_used_at_different_depths_is_wired_the_same_after_a_reload(swapped, tmp_path):
-    """R54: reported of Keras, whose loader connected calls in the order in which they became possible."""
-    shared = vg.layers.dense(units=3)
-    x1, x2 = vg.input(shape=[3]), vg.input(shape=[1, 3])
-    early = shared(vg.layers.reshape(target_shape=[3])(x2))
-    late = shared(vg.layers.reshape(target_shape=[3])(shared(x1)))
-    y = vg.layers.dense(units=1)(Join()([early, late]))
-    inputs = [x2, x1] if swapped else [x1, x2]
-    model = vg.model(inputs=inputs, outputs=y)
-    data = [Z, RNG.normal(size=[6, 1, 3]).astype(np.float32)][:: -1 if swapped else 1]
-    model.save(tmp_path)
-    loaded = vg.load_layers_model(tmp_path, custom_objects=CUSTOM)
-    assert model.predict(data).tolist() == loaded.predict(data).tolist()
-
-
 def test_models_are_layers_of_models():
     inner = vg.sequential(
         layers=[vg.layers.dense(units=4, activation="tanh", input_shape=[4]), vg.layers.dense(units=4)]
@@ -151,25 +135,6 @@ def test_parts_of_a_model_are_models_too():
     longer = vg.model(inputs=stack.input, outputs=vg.layers.dense(units=1)(stack.output))
     assert longer.output_shape == (None, 1)
     assert longer.weights[:4] == stack.weights
-
-
-def test_training_given_with_symbolic_tensors_holds_in_predict_and_in_files(tmp_path):
-    """R17: a batch normalization that is to use the batch's own statistics, as in some generators of images."""
-    values = [np.array([value], np.float32) for value in (2, 3, 10, 4)]
-    x = vg.input(shape=[1])
-    layer = vg.layers.batch_normalization(epsilon=1e-3)
-    free, pinned = layer(x), layer(x, training=True)
-    model = vg.model(inputs=x, outputs=[free, pinned])
-    layer.set_weights(values)
-    expected = [[-5.9988752], [-3.9991252]], [[1.0009993], [4.9990007]]
-    data = [[1.0], [3.0]]
-    for _ in range(2):
-        for y, wanted in zip(model.predict(data), expected):
-            np.testing.assert_allclose(y.numpy(), wanted, rtol=1e-5)
-        layer.set_weights(values)
-    model.save(tmp_path)
-    for y, wanted in zip(vg.load_layers_model(tmp_path).predict(data), expected):
-        np.testing.assert_allclose(y.numpy(), wanted, rtol=1e-5)
 
 
 def test_results_that_are_lists_and_arguments_of_calls():
