@@ -108,7 +108,7 @@ class Group(_Object):
         """
         found: Group = self
         for part in path.split("/"):
-            found = Group(self.span, found._address(part, path), f"{found.name}/{part}")
+            found = Group(self.span, found._address(part), f"{found.name}/{part}".lstrip("/"))
         return found
 
     def dataset(self, path: str) -> Dataset:
@@ -119,15 +119,15 @@ class Group(_Object):
         """
         above, _, last = path.rpartition("/")
         group = self.group(above) if above else self
-        return Dataset(self.span, group._address(last, path), f"{group.name}/{last}")
+        return Dataset(self.span, group._address(last), f"{group.name}/{last}".lstrip("/"))
 
     def is_dataset(self, name: str) -> bool:
         """Whether the member of this name holds values."""
         return read_members(self.span, read_messages(self.span, self._members[name])) is None
 
-    def _address(self, part: str, path: str) -> int:
+    def _address(self, part: str) -> int:
         if part not in self._members:
-            raise ModelFileError(f"the HDF5 file has no {f'{self.name}/{path}'.lstrip('/')!r:.300}")
+            raise ModelFileError(f"the HDF5 file has no {f'{self.name}/{part}'.lstrip('/')!r:.300}")
         return self._members[part]
 
 

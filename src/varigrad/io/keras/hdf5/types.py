@@ -41,7 +41,7 @@ def read_datatype(cursor: Cursor) -> Datatype:
     bits = int.from_bytes(cursor.take(3), "little")
     size = cursor.integer(4)
     order = ">" if bits & 1 else "<"
-    if version not in (1, 2, 3) or size == 0:
+    if version not in range(1, 6) or size == 0:
         raise ModelFileError(f"the HDF5 file is damaged: a datatype has version {version} and size {size}")
     if kind == _FIXED and size in (1, 2, 4, 8):
         offset, precision = cursor.integers(2, 2)
