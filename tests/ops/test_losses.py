@@ -275,3 +275,8 @@ def test_errors(call, message):
 
 def test_sigmoid_cross_entropy_of_scalars():
     assert vg.losses.sigmoid_cross_entropy(1, 0).item() == pytest.approx(np.log(2))
+
+
+def test_sigmoid_cross_entropy_of_a_right_answer_keeps_its_digits():
+    losses = vg.losses.sigmoid_cross_entropy([1, 0], [15.9, -15.9], reduction="none")
+    np.testing.assert_allclose(losses.numpy(), np.log1p(np.exp([-15.9, -15.9])), rtol=1e-5)

@@ -47,8 +47,10 @@ def _sigmoid_cross_entropy(labels: Array, logits: Array) -> Array:
     np.negative(output, output)
     np.exp(output, output)
     np.log1p(output, output)
-    output += np.maximum(logits, logits.dtype.type(0))
-    output -= np.multiply(logits, labels)
+    # The difference first: it is 0 where the label is right, and leaves the logarithm all its digits.
+    rest = np.maximum(logits, logits.dtype.type(0))
+    rest -= np.multiply(logits, labels)
+    output += rest
     return output
 
 
