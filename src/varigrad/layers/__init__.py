@@ -17,11 +17,12 @@ from varigrad.layers.base import LayerOptions as LayerOptions
 from varigrad.layers.convolutional import *
 from varigrad.layers.core import Activation as Activation
 from varigrad.layers.core import Dense as Dense
-from varigrad.layers.core import Dropout as Dropout
-from varigrad.layers.core import Flatten as Flatten
+from varigrad.layers.core import Identity as Identity
 from varigrad.layers.core import InputLayer as InputLayer
-from varigrad.layers.core import Reshape as Reshape
 from varigrad.layers.depthwise import *
+from varigrad.layers.dropout import *
+from varigrad.layers.embeddings import *
+from varigrad.layers.feature_normalization import *
 from varigrad.layers.functional import Functional as Functional
 from varigrad.layers.global_pooling import *
 from varigrad.layers.masking import Masking as Masking
@@ -35,9 +36,11 @@ from varigrad.layers.merge import Multiply as Multiply
 from varigrad.layers.merge import Subtract as Subtract
 from varigrad.layers.model import LayersModel as LayersModel
 from varigrad.layers.naming import snake_case
-from varigrad.layers.normalization import BatchNormalization as BatchNormalization
+from varigrad.layers.noise import *
+from varigrad.layers.normalization import *
 from varigrad.layers.padding import *
 from varigrad.layers.pooling import *
+from varigrad.layers.preprocessing import *
 from varigrad.layers.recurrent import GRU as GRU
 from varigrad.layers.recurrent import LSTM as LSTM
 from varigrad.layers.recurrent import RNN as RNN
@@ -52,6 +55,7 @@ from varigrad.layers.recurrent import SimpleRNNCell as SimpleRNNCell
 from varigrad.layers.recurrent import StackedRNNCells as StackedRNNCells
 from varigrad.layers.recurrent import UnitsCellOptions as UnitsCellOptions
 from varigrad.layers.registry import register_class
+from varigrad.layers.reshaping import *
 from varigrad.layers.separable import *
 from varigrad.layers.sequential import Sequential as Sequential
 from varigrad.layers.transposed import *
@@ -111,12 +115,15 @@ def _missing(cls: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 activation = _factory(Activation)
 add = _merging(Add)
 average = _merging(Average)
+alpha_dropout = _factory(AlphaDropout)
 average_pooling1d = avg_pool1d = avg_pooling1d = _factory(AveragePooling1D)
 average_pooling2d = avg_pool2d = avg_pooling2d = _factory(AveragePooling2D)
 average_pooling3d = avg_pool3d = avg_pooling3d = _factory(AveragePooling3D)
 batch_normalization = _factory(BatchNormalization)
 bidirectional = _factory(Bidirectional)
 concatenate = _merging(Concatenate)
+category_encoding = _factory(CategoryEncoding)
+center_crop = _factory(CenterCrop)
 conv1d = _factory(Conv1D)
 conv1d_transpose = _factory(Conv1DTranspose)
 conv2d = _factory(Conv2D)
@@ -134,7 +141,10 @@ depthwise_conv2d = _factory(DepthwiseConv2D)
 dot = _factory(Dot)
 dropout = _factory(Dropout)
 elu = _factory(ELU)
+embedding = _factory(Embedding)
 flatten = _factory(Flatten)
+gaussian_dropout = _factory(GaussianDropout)
+gaussian_noise = _factory(GaussianNoise)
 global_average_pooling1d = _factory(GlobalAveragePooling1D)
 global_average_pooling2d = _factory(GlobalAveragePooling2D)
 global_average_pooling3d = _factory(GlobalAveragePooling3D)
@@ -143,7 +153,10 @@ global_max_pooling2d = global_max_pool2d = _factory(GlobalMaxPooling2D)
 global_max_pooling3d = global_max_pool3d = _factory(GlobalMaxPooling3D)
 gru = _factory(GRU)
 gru_cell = _factory(GRUCell)
+group_normalization = _factory(GroupNormalization)
+identity = _factory(Identity)
 input_layer = _factory(InputLayer)
+layer_normalization = _factory(LayerNormalization)
 leaky_re_lu = _factory(LeakyReLU)
 lstm = _factory(LSTM)
 lstm_cell = _factory(LSTMCell)
@@ -154,9 +167,16 @@ max_pooling3d = max_pool3d = _factory(MaxPooling3D)
 maximum = _merging(Maximum)
 minimum = _merging(Minimum)
 multiply = _merging(Multiply)
+permute = _factory(Permute)
 prelu = _factory(PReLU, "prelu")
+random_height = _factory(RandomHeight)
+random_width = _factory(RandomWidth)
 re_lu = _factory(ReLU)
+repeat_vector = _factory(RepeatVector)
+rescaling = _factory(Rescaling)
 reshape = _factory(Reshape)
+resizing = _factory(Resizing)
+rms_normalization = _factory(RMSNormalization)
 rnn = _factory(RNN)
 separable_conv1d = _factory(SeparableConv1D)
 separable_conv2d = _factory(SeparableConv2D)
@@ -165,8 +185,12 @@ simple_rnn_cell = _factory(SimpleRNNCell)
 softmax = _factory(Softmax)
 stacked_rnn_cells = _factory(StackedRNNCells)
 subtract = _merging(Subtract)
+spatial_dropout1d = _factory(SpatialDropout1D)
+spatial_dropout2d = _factory(SpatialDropout2D)
+spatial_dropout3d = _factory(SpatialDropout3D)
 thresholded_re_lu = _factory(ThresholdedReLU)
 time_distributed = _factory(TimeDistributed)
+unit_normalization = _factory(UnitNormalization)
 up_sampling1d = _factory(UpSampling1D)
 up_sampling2d = _factory(UpSampling2D)
 up_sampling3d = _factory(UpSampling3D)

@@ -11,8 +11,10 @@ from varigrad.layers.naming import spelling_key
 
 __all__ = [
     "Shape",
+    "axis_list",
     "boolean",
     "choice",
+    "integer",
     "integers",
     "number",
     "partial_shape",
@@ -54,11 +56,24 @@ def whole_numbers(owner: str, argument: str, value: Any, count: int) -> tuple[in
         raise ValueError(f"{owner}: {argument} must be an integer or {count} of them, got {items}")
     numbers: list[int] = []
     for item in items:
-        # Files hold whole numbers as floats too.
-        if isinstance(item, bool) or not isinstance(item, (int, float)) or item < 0 or item != int(item):
+        if not _is_whole(item) or item < 0:
             raise ValueError(f"{owner}: {argument} must be 0 or a positive integer, got {item!r}")
         numbers.append(int(item))
     return tuple(numbers)
+
+
+def integer(owner: str, argument: str, value: Any) -> int:
+    """The argument as an int."""
+    if not _is_whole(value):
+        raise ValueError(f"{owner}: {argument} must be an integer, got {value!r}")
+    return int(value)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether it is an integer; files hold these as floats too."""
+    if isinstance(value, float):
+        return value.is_integer()
+    return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def axis_list(owner: str, argument: str, value: Any) -> tuple[int, ...]:
@@ -66,8 +81,7 @@ def axis_list(owner: str, argument: str, value: Any) -> tuple[int, ...]:
     items = list(cast("Sequence[Any]", value)) if isinstance(value, (list, tuple)) else [value]
     axes: list[int] = []
     for item in items:
-        # Files hold whole numbers as floats too.
-        if isinstance(item, bool) or not isinstance(item, (int, float)) or item != int(item):
+        if not _is_whole(item):
             raise ValueError(f"{owner}: {argument} must be an integer or a list of integers, got {value!r}")
         axes.append(int(item))
     if not axes or len(set(axes)) < len(axes):

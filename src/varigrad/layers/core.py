@@ -1,30 +1,23 @@
-"""The layers that every model has: dense, activation, dropout, and changes of shape."""
+"""The layers that every model has: its entries, dense and activation."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 from varigrad.engine import run_kernel
 from varigrad.layers.activations import ActivationLike, fused_name, get_activation
-from varigrad.layers.arguments import Shape, boolean, choice, number, partial_shape, positive_integer, seed_or_none
+from varigrad.layers.arguments import Shape, boolean, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.initializers import Initializer, get_initializer
 from varigrad.layers.naming import unique_name
 from varigrad.layers.regularizers import Regularizer, get_regularizer
 from varigrad.layers.symbolic import Node, SymbolicTensor
-from varigrad.ops import random
-from varigrad.ops.arguments import reshape_to
-from varigrad.ops.arithmetic import scale
 from varigrad.ops.fused import mat_mul as fused_mat_mul
-from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, Variable, format_shape
 
-__all__ = ["Activation", "Dense", "Dropout", "Flatten", "InputLayer", "Reshape", "input"]
-
-DATA_FORMATS = ("channels_last", "channels_first")
+__all__ = ["Activation", "Dense", "Identity", "InputLayer", "input"]
 
 
 class InputLayer(Layer):
@@ -162,6 +155,7 @@ class Dense(Layer):
         "bias_constraint",
     )
     input_spec = InputSpec(min_ndim=2)
+    supports_masking = True
     kernel: Variable
     bias: Variable | None = None
 
@@ -248,6 +242,7 @@ class Activation(Layer):
     """
 
     fields = ("activation",)
+    supports_masking = True
 
     def __init__(self, *, activation: ActivationLike, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
@@ -257,128 +252,23 @@ class Activation(Layer):
         return self.activation(inputs)
 
 
-class Dropout(Layer):
-    """Sets a random part of the inputs to 0 in training, and scales the rest up so that the mean stays.
+class Identity(Layer):
+    """Hands its inputs on.
 
-    Mirrors `tf.layers.dropout`. Outside of training it does nothing.
+    Not in TensorFlow.js, which cannot open a model with it; as in Keras.
 
     Args:
-        rate: The part to drop, from 0 to 1.
-        noise_shape: The shape of the mask, with 1 for axes that share it; None stands for the input's own length.
-        seed: Makes the masks a fixed sequence, a new mask each call (in TensorFlow.js, the same mask each call).
         options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
 
     >>> import varigrad as vg
-    >>> layer = vg.layers.dropout(rate=0.5, seed=1)
-    >>> sorted(set(layer(vg.ones([1, 50]), training=True).data_sync().tolist()))
-    [0.0, 2.0]
-    >>> layer([[1, 2]]).tolist()
+    >>> vg.layers.identity()([[1, 2]]).tolist()
     [[1.0, 2.0]]
     """
 
-    fields = ("rate", "noise_shape", "seed")
+    supports_masking = True
 
-    def __init__(
-        self,
-        *,
-        rate: float,
-        noise_shape: Sequence[int | None] | None = None,
-        seed: int | None = None,
-        **options: Unpack[LayerOptions],
-    ) -> None:
+    def __init__(self, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.rate = number("dropout", "rate", rate, 0.0, 1.0)
-        self.noise_shape = None if noise_shape is None else partial_shape("dropout", "noise_shape", noise_shape)
-        self.seed = seed_or_none("dropout", seed)
-        self._calls = 0
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        if not training or self.rate == 0:
-            return inputs
-        seed = None if self.seed is None else self.seed + self._calls
-        self._calls += 1
-        return scale(inputs, 0.0) if self.rate == 1 else random.dropout(inputs, self.rate, self.noise_shape, seed)
-
-
-class Flatten(Layer):
-    """Makes each input of a batch a vector: `[batch, ...]` becomes `[batch, size]`.
-
-    Mirrors `tf.layers.flatten`.
-
-    Args:
-        data_format: With `"channels_first"` the channels, axis 1, are moved last before.
-        options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
-
-    >>> import varigrad as vg
-    >>> vg.layers.flatten()(vg.zeros([5, 2, 3])).shape
-    (5, 6)
-    """
-
-    def __init__(self, *, data_format: str | None = None, **options: Unpack[LayerOptions]) -> None:
-        super().__init__(**options)
-        self.data_format = None if data_format is None else choice("flatten", "data_format", data_format, DATA_FORMATS)
-
-    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        shape = inputs.storage.shape
-        if len(shape) == 2:
-            return inputs
-        if self.data_format == "channels_first" and len(shape) > 2:
-            inputs = transpose(inputs, [0, *range(2, len(shape)), 1])
-        return reshape_to(inputs, (shape[0], math.prod(shape[1:])))
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        lengths = [n for n in input_shape[1:] if n is not None]
-        if len(lengths) != len(input_shape) - 1:
-            raise ValueError(
-                f"{self.name}: every axis of its inputs but the batch must be known, got {format_shape(input_shape)}"
-            )
-        return (input_shape[0], math.prod(lengths))
-
-    def get_config(self) -> dict[str, Any]:
-        own = {} if self.data_format is None else {"data_format": self.data_format}
-        return {**own, **super().get_config()}
-
-
-class Reshape(Layer):
-    """Gives each input of a batch another shape.
-
-    Mirrors `tf.layers.reshape`.
-
-    Args:
-        target_shape: The shape, without the batch; one length may be -1 or None, and is then found from the size.
-        options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
-
-    >>> import varigrad as vg
-    >>> vg.layers.reshape(target_shape=[3, -1])(vg.zeros([5, 6])).shape
-    (5, 3, 2)
-    """
-
-    fields = ("target_shape",)
-
-    def __init__(self, *, target_shape: Sequence[int | None], **options: Unpack[LayerOptions]) -> None:
-        super().__init__(**options)
-        self.target_shape = partial_shape("reshape", "target_shape", target_shape)
-        if self.target_shape.count(None) > 1:
-            raise ValueError(f"reshape: only one length of target_shape may be unknown, got {list(target_shape)}")
-
-    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        shape = inputs.storage.shape
-        return reshape_to(inputs, (shape[0], *self._target(math.prod(shape[1:]), shape)))
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        lengths = [n for n in input_shape[1:] if n is not None]
-        if len(lengths) != len(input_shape) - 1:
-            return (input_shape[0], *self.target_shape)
-        return (input_shape[0], *self._target(math.prod(lengths), input_shape))
-
-    def _target(self, size: int, shape: Shape) -> tuple[int, ...]:
-        """The target shape with its unknown length found, for inputs of this size."""
-        known = math.prod(n for n in self.target_shape if n is not None)
-        unknown = size // known if known else 0
-        target = tuple(unknown if n is None else n for n in self.target_shape)
-        if math.prod(target) != size:
-            raise ValueError(
-                f"{self.name}: inputs of shape {format_shape(shape)} do not fill target_shape "
-                f"{format_shape(self.target_shape)}"
-            )
-        return target
+        return inputs

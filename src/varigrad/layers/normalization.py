@@ -1,21 +1,22 @@
-"""Normalization layers."""
+"""Batch normalization."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack, cast
+from typing import Unpack
 
-from varigrad.layers.arguments import Shape, boolean, number
+from varigrad.layers.arguments import Shape, axis_list, boolean, number
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.initializers import Initializer, get_initializer
 from varigrad.layers.regularizers import Regularizer, get_regularizer
 from varigrad.observe import observing
-from varigrad.ops.arguments import reshape_to
-from varigrad.ops.arithmetic import add, mul, sub
+from varigrad.ops.arguments import cast_to, reshape_to
+from varigrad.ops.arithmetic import add, div_no_nan, mul, squared_difference, sub
 from varigrad.ops.assignment import assign
+from varigrad.ops.creation import ones_like
 from varigrad.ops.elementwise import rsqrt
-from varigrad.ops.reduction import moments
+from varigrad.ops.reduction import moments, sum
 from varigrad.tape import Tape
 from varigrad.tensor import Tensor, Variable, format_shape
 
@@ -28,7 +29,9 @@ class BatchNormalization(Layer):
     Ioffe and Szegedy (2015). In training the mean and variance are those of the batch, and moving averages of them are
     kept; outside of it the moving averages are used. A frozen layer (its own `trainable`, or that of a model around it,
     is False) uses the averages in training too and leaves them alone, as in Keras; in TensorFlow.js it goes on moving
-    them. Mirrors `tf.layers.batchNormalization`.
+    them. Steps that a mask leaves out don't count in the mean and variance, again as in Keras and unlike TensorFlow.js.
+    A layer that was called with `training=True` while a functional model was made normalizes by the batch in `predict`
+    too (so did Keras 2; Keras 3 does not). Mirrors `tf.layers.batchNormalization`.
 
     Args:
         axis: The axis of the features, the last by default.
@@ -67,6 +70,7 @@ class BatchNormalization(Layer):
         "beta_constraint",
         "gamma_constraint",
     )
+    supports_masking = True
     gamma: Variable | None = None
     beta: Variable | None = None
     moving_mean: Variable
@@ -91,12 +95,10 @@ class BatchNormalization(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        if isinstance(axis, (list, tuple)):  # as some Keras files have it
-            axes = cast("Sequence[int]", axis)
-            if len(axes) != 1:
-                raise ValueError(f"batch_normalization: axis must be one integer, got {list(axes)}")
-            axis = axes[0]
-        self.axis = cast("int", axis)
+        axes = axis_list("batch_normalization", "axis", axis)  # a list of one in some Keras files
+        if len(axes) != 1:
+            raise ValueError(f"batch_normalization: axis must be one integer, got {list(axes)}")
+        self.axis = axes[0]
         self.momentum = number("batch_normalization", "momentum", momentum, 0.0, 1.0)
         self.epsilon = number("batch_normalization", "epsilon", epsilon, 0.0, 1.0)
         self.center = boolean("batch_normalization", "center", center)
@@ -142,11 +144,12 @@ class BatchNormalization(Layer):
         )
         self.input_spec = InputSpec(ndim=rank, axes={axis: features})
 
-    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+    def call(self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None) -> Tensor:
         rank = inputs.rank
         axis = self.axis % rank
         if training and not self._frozen:
-            mean, variance = moments(inputs, [a for a in range(rank) if a != axis])
+            others = [a for a in range(rank) if a != axis]
+            mean, variance = moments(inputs, others) if mask is None else _masked_moments(inputs, others, mask)
             with observing(instead_of=Tape):
                 self._move(self.moving_mean, mean)
                 self._move(self.moving_variance, variance)
@@ -166,3 +169,13 @@ class BatchNormalization(Layer):
 def _fitted(values: Tensor, shape: tuple[int, ...] | None) -> Tensor:
     """Values for each feature in a shape that broadcasts with the inputs."""
     return values if shape is None else reshape_to(values, shape)
+
+
+def _masked_moments(x: Tensor, axes: list[int], mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean and variance along axes of the steps that the mask leaves in."""
+    weights = reshape_to(cast_to(mask, x.dtype), (*mask.shape, *(1,) * (x.rank - mask.rank)))
+    count = sum(mul(ones_like(x), weights), axes, True)
+    mean = div_no_nan(sum(mul(x, weights), axes, True), count)
+    variance = div_no_nan(sum(mul(squared_difference(x, mean), weights), axes, True), count)
+    features = (mean.size,)
+    return reshape_to(mean, features), reshape_to(variance, features)

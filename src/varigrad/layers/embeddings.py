@@ -1,0 +1,122 @@
+"""Embedding layers: a learned vector for each of so many indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from varigrad.layers.arguments import Shape, boolean, partial_shape, positive_integer
+from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.indices import checked_indices
+from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.ops.comparison import not_equal
+from varigrad.ops.slicing import gather
+from varigrad.tensor import Tensor, Variable, format_shape
+
+__all__ = ["Embedding"]
+
+
+class Embedding(Layer):
+    """A table of learned vectors, of which the inputs name those that are wanted.
+
+    Mirrors `tf.layers.embedding`. Inputs are whole numbers `[batch, ...]`, results `[batch, ..., output_dim]`. An index
+    outside of the table is an error here (TensorFlow.js trains on with what it finds in memory), and so is a fraction.
+
+    Args:
+        input_dim: The number of indices, which run from 0 to `input_dim` - 1.
+        output_dim: The length of the vectors.
+        embeddings_initializer: The table's first value, `"random_uniform"` by default.
+        embeddings_regularizer: A penalty on the table.
+        activity_regularizer: A penalty on the result in training.
+        embeddings_constraint: A limit on the table.
+        mask_zero: Whether index 0 stands for nothing, a step that later layers leave out.
+        input_length: The length of sequences, or the shape of one input, where it is fixed.
+        options: `name`, `input_shape` and so on, as for `vg.layers.dense`; by default inputs are `[batch, length]` of
+            any length.
+
+    Raises:
+        OutOfRangeError: An index is outside of the table; the message names the layer, the index and its position.
+
+    >>> import varigrad as vg
+    >>> layer = vg.layers.embedding(input_dim=3, output_dim=2, weights=[[[1, 2], [3, 4], [5, 6]]], name="words_example")
+    >>> layer([[2, 0]]).tolist()
+    [[[5.0, 6.0], [1.0, 2.0]]]
+    >>> layer([[0, 3]])
+    Traceback (most recent call last):
+    varigrad.errors.OutOfRangeError: words_example: index 3 at position [0, 1] of its inputs is outside of 0..2 \
+(input_dim=3)
+    """
+
+    fields = (
+        "input_dim",
+        "output_dim",
+        "embeddings_initializer",
+        "embeddings_regularizer",
+        "activity_regularizer",
+        "embeddings_constraint",
+        "mask_zero",
+        "input_length",
+    )
+    embeddings: Variable
+
+    def __init__(
+        self,
+        *,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: str | Initializer | None = None,
+        embeddings_regularizer: str | Regularizer | None = None,
+        activity_regularizer: str | Regularizer | None = None,
+        embeddings_constraint: str | Constraint | None = None,
+        mask_zero: bool | None = None,
+        input_length: int | Sequence[int | None] | None = None,
+        **options: Unpack[LayerOptions],
+    ) -> None:
+        lengths = None if input_length is None else partial_shape("embedding", "input_length", input_length)
+        if options.get("batch_input_shape") is None and options.get("input_shape") is None:
+            options["input_shape"] = (None,) if lengths is None else lengths
+        super().__init__(**options)
+        self.input_dim = positive_integer("embedding", "input_dim", input_dim)
+        self.output_dim = positive_integer("embedding", "output_dim", output_dim)
+        self.embeddings_initializer = get_initializer(embeddings_initializer or "random_uniform")
+        self.embeddings_regularizer = get_regularizer(embeddings_regularizer)
+        self.activity_regularizer = get_regularizer(activity_regularizer)
+        self.embeddings_constraint = get_constraint(embeddings_constraint)
+        self.mask_zero = None if mask_zero is None else boolean("embedding", "mask_zero", mask_zero)
+        self.input_length = lengths if isinstance(input_length, (list, tuple)) else input_length
+        self._lengths = lengths
+
+    def build(self, input_shape: Shape) -> None:
+        self.embeddings = self.add_weight(
+            "embeddings",
+            [self.input_dim, self.output_dim],
+            initializer=self.embeddings_initializer,
+            regularizer=self.embeddings_regularizer,
+            constraint=self.embeddings_constraint,
+        )
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        if self._lengths is not None:
+            self.compute_output_shape(inputs.shape)  # says it if the lengths differ
+        return gather(self.embeddings, checked_indices(self.name, inputs, self.input_dim, "input_dim"))
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        lengths = input_shape[1:]
+        if self._lengths is not None:
+            fits = len(self._lengths) == len(lengths)
+            if not fits or any(None not in (m, n) and m != n for m, n in zip(self._lengths, lengths)):
+                raise ValueError(
+                    f"{self.name}: has input_length {self.input_length}, but got inputs of shape "
+                    f"{format_shape(input_shape)}"
+                )
+            lengths = tuple(n if m is None else m for m, n in zip(self._lengths, lengths))
+        return (input_shape[0], *lengths, self.output_dim)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return not_equal(inputs, 0) if self.mask_zero else None
+
+    @property
+    def makes_mask(self) -> bool:
+        return bool(self.mask_zero)

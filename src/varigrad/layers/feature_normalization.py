@@ -1,0 +1,342 @@
+"""Normalization of each example by itself, over its features: layer, group, root-mean-square and unit normalization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from varigrad.layers.arguments import Shape, axis_list, boolean, integer, number
+from varigrad.layers.base import InputSpec, Layer, LayerOptions
+from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.ops.arguments import normalize_axes, reshape_to
+from varigrad.ops.arithmetic import add, maximum, mul, sub
+from varigrad.ops.elementwise import rsqrt, square
+from varigrad.ops.reduction import mean, moments, sum
+from varigrad.tensor import Tensor, Variable, format_shape
+
+__all__ = ["GroupNormalization", "LayerNormalization", "RMSNormalization", "UnitNormalization"]
+
+
+def _lengths(owner: str, axes: Sequence[int], shape: Shape) -> list[int]:
+    """The lengths of axes of the inputs, which must be known."""
+    lengths = [shape[axis] for axis in axes]
+    known = [length for length in lengths if length is not None]
+    if len(known) < len(lengths):
+        raise ValueError(f"{owner}: axes {list(axes)} of its inputs must be known, got {format_shape(shape)}")
+    return known
+
+
+def _along(values: Tensor, axes: Sequence[int], x: Tensor) -> Tensor:
+    """Values for each place along axes of x, in a shape that broadcasts with x."""
+    if tuple(axes) == (x.rank - 1,):
+        return values
+    return reshape_to(values, tuple(n if axis in axes else 1 for axis, n in enumerate(x.shape)))
+
+
+class _ScaledAndShifted(Layer):
+    """What layers with a `gamma` and a `beta` share."""
+
+    supports_masking = True
+    gamma: Variable | None = None
+    beta: Variable | None = None
+
+    def __init__(
+        self,
+        owner: str,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+        beta_initializer: str | Initializer | None,
+        gamma_initializer: str | Initializer | None,
+        beta_regularizer: str | Regularizer | None,
+        gamma_regularizer: str | Regularizer | None,
+        beta_constraint: str | Constraint | None,
+        gamma_constraint: str | Constraint | None,
+        options: LayerOptions,
+    ) -> None:
+        super().__init__(**options)
+        self.epsilon = number(owner, "epsilon", epsilon, 0.0)
+        self.center = boolean(owner, "center", center)
+        self.scale = boolean(owner, "scale", scale)
+        self.beta_initializer = get_initializer(beta_initializer or "zeros")
+        self.gamma_initializer = get_initializer(gamma_initializer or "ones")
+        self.beta_regularizer = get_regularizer(beta_regularizer)
+        self.gamma_regularizer = get_regularizer(gamma_regularizer)
+        self.beta_constraint = get_constraint(beta_constraint)
+        self.gamma_constraint = get_constraint(gamma_constraint)
+
+    def _add_weights(self, lengths: list[int]) -> None:
+        if self.scale:
+            self.gamma = self.add_weight(
+                "gamma",
+                lengths,
+                initializer=self.gamma_initializer,
+                regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+            )
+        if self.center:
+            self.beta = self.add_weight(
+                "beta",
+                lengths,
+                initializer=self.beta_initializer,
+                regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+            )
+
+    def _scaled_and_shifted(self, y: Tensor, axes: Sequence[int]) -> Tensor:
+        if self.gamma is not None:
+            y = mul(y, _along(self.gamma, axes, y))
+        return y if self.beta is None else add(y, _along(self.beta, axes, y))
+
+
+def _standardized(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
+    """x with mean 0 and variance 1 along axes."""
+    center, variance = moments(x, axes, True)
+    return mul(sub(x, center), rsqrt(add(variance, epsilon)))
+
+
+class LayerNormalization(_ScaledAndShifted):
+    """Normalizes the features of each example to mean 0 and variance 1, then scales by `gamma` and shifts by `beta`.
+
+    Ba et al. (2016). Mirrors `tf.layers.layerNormalization`, which has no constraints.
+
+    Args:
+        axis: The axis of the features, or a list of axes; the last by default.
+        epsilon: Added to the variance.
+        center: Whether there is a `beta`.
+        scale: Whether there is a `gamma`.
+        beta_initializer: The first value of beta, `"zeros"` by default.
+        gamma_initializer: That of gamma, `"ones"` by default.
+        beta_regularizer: A penalty on beta.
+        gamma_regularizer: A penalty on gamma.
+        beta_constraint: A limit on beta.
+        gamma_constraint: A limit on gamma.
+        options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
+
+    >>> import varigrad as vg
+    >>> vg.layers.layer_normalization(epsilon=0)([[1, 3], [10, 30]]).tolist()
+    [[-1.0, 1.0], [-1.0, 1.0]]
+    """
+
+    fields = (
+        "axis",
+        "epsilon",
+        "center",
+        "scale",
+        "beta_initializer",
+        "gamma_initializer",
+        "beta_regularizer",
+        "gamma_regularizer",
+        "beta_constraint",
+        "gamma_constraint",
+    )
+
+    def __init__(
+        self,
+        *,
+        axis: int | Sequence[int] = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: str | Initializer | None = None,
+        gamma_initializer: str | Initializer | None = None,
+        beta_regularizer: str | Regularizer | None = None,
+        gamma_regularizer: str | Regularizer | None = None,
+        beta_constraint: str | Constraint | None = None,
+        gamma_constraint: str | Constraint | None = None,
+        **options: Unpack[LayerOptions],
+    ) -> None:
+        super().__init__(
+            "layer_normalization",
+            epsilon,
+            center,
+            scale,
+            beta_initializer,
+            gamma_initializer,
+            beta_regularizer,
+            gamma_regularizer,
+            beta_constraint,
+            gamma_constraint,
+            options,
+        )
+        axes = axis_list("layer_normalization", "axis", axis)
+        self.axis: int | tuple[int, ...] = axes if isinstance(axis, (list, tuple)) else axes[0]
+
+    def build(self, input_shape: Shape) -> None:
+        rank = len(input_shape)
+        axes = tuple(sorted(normalize_axes(self.name, self.axis, rank)))
+        lengths = _lengths(self.name, axes, input_shape)
+        self.axis = axes  # counted from the front, as TensorFlow.js's files have it
+        self._add_weights(lengths)
+        self.input_spec = InputSpec(ndim=rank, axes=dict(zip(axes, lengths)))
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        axes = normalize_axes(self.name, self.axis, inputs.rank)
+        return self._scaled_and_shifted(_standardized(inputs, axes, self.epsilon), axes)
+
+
+class GroupNormalization(_ScaledAndShifted):
+    """Normalizes groups of channels of each example to mean 0 and variance 1, then scales by `gamma`, shifts by `beta`.
+
+    Wu and He (2018). Mean and variance are taken over the channels of a group and over all axes but the batch. Not in
+    TensorFlow.js, which cannot open a model with it; as in Keras.
+
+    Args:
+        groups: How many groups, which divides the number of channels; -1 makes each channel one (instance
+            normalization), 1 is layer normalization over all axes.
+        axis: The axis of the channels, the last by default.
+        epsilon: Added to the variance.
+        center: Whether there is a `beta`, one for each channel.
+        scale: Whether there is a `gamma`, likewise.
+        beta_initializer: The first value of beta, `"zeros"` by default.
+        gamma_initializer: That of gamma, `"ones"` by default.
+        beta_regularizer: A penalty on beta.
+        gamma_regularizer: A penalty on gamma.
+        beta_constraint: A limit on beta.
+        gamma_constraint: A limit on gamma.
+        options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
+
+    >>> import varigrad as vg
+    >>> vg.layers.group_normalization(groups=2, epsilon=0)([[1, 3, 20, 40]]).tolist()
+    [[-1.0, 1.0, -1.0, 1.0]]
+    """
+
+    fields = (
+        "groups",
+        "axis",
+        "epsilon",
+        "center",
+        "scale",
+        "beta_initializer",
+        "gamma_initializer",
+        "beta_regularizer",
+        "gamma_regularizer",
+        "beta_constraint",
+        "gamma_constraint",
+    )
+
+    def __init__(
+        self,
+        *,
+        groups: int = 32,
+        axis: int = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: str | Initializer | None = None,
+        gamma_initializer: str | Initializer | None = None,
+        beta_regularizer: str | Regularizer | None = None,
+        gamma_regularizer: str | Regularizer | None = None,
+        beta_constraint: str | Constraint | None = None,
+        gamma_constraint: str | Constraint | None = None,
+        **options: Unpack[LayerOptions],
+    ) -> None:
+        super().__init__(
+            "group_normalization",
+            epsilon,
+            center,
+            scale,
+            beta_initializer,
+            gamma_initializer,
+            beta_regularizer,
+            gamma_regularizer,
+            beta_constraint,
+            gamma_constraint,
+            options,
+        )
+        self.groups = integer("group_normalization", "groups", groups)
+        if self.groups < 1 and self.groups != -1:
+            raise ValueError(f"group_normalization: groups must be positive, or -1 for all channels, got {groups}")
+        self.axis = integer("group_normalization", "axis", axis)
+
+    def build(self, input_shape: Shape) -> None:
+        rank = len(input_shape)
+        (axis,) = normalize_axes(self.name, self.axis, rank)
+        (channels,) = _lengths(self.name, (axis,), input_shape)
+        if axis == 0:
+            raise ValueError(f"{self.name}: axis 0 is the batch; choose that of the channels")
+        if channels % self._groups_of(channels):
+            raise ValueError(f"{self.name}: its {channels} channels do not make {self.groups} groups of one size")
+        self._add_weights([channels])
+        self.input_spec = InputSpec(ndim=rank, axes={axis: channels})
+
+    def _groups_of(self, channels: int) -> int:
+        return channels if self.groups == -1 else self.groups
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        shape = inputs.shape
+        axis = self.axis % len(shape)
+        groups = self._groups_of(shape[axis])
+        apart = reshape_to(inputs, (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]))
+        others = [a for a in range(1, len(shape) + 1) if a != axis]
+        return self._scaled_and_shifted(reshape_to(_standardized(apart, others, self.epsilon), shape), (axis,))
+
+
+class RMSNormalization(Layer):
+    """Divides the features of each example by their root mean square, then multiplies by a learned `scale`.
+
+    Zhang and Sennrich (2019). Not in TensorFlow.js, which cannot open a model with it; as in Keras.
+
+    Args:
+        axis: The axis of the features, or a list of axes; the last by default.
+        epsilon: Added to the mean square.
+        options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
+
+    >>> import varigrad as vg
+    >>> vg.layers.rms_normalization(epsilon=0)([[1, 7]]).tolist()  # the root mean square is 5
+    [[0.20000000298023224, 1.399999976158142]]
+    """
+
+    fields = ("axis", "epsilon")
+    supports_masking = True
+    scale: Variable
+
+    def __init__(
+        self, *, axis: int | Sequence[int] = -1, epsilon: float = 1e-6, **options: Unpack[LayerOptions]
+    ) -> None:
+        super().__init__(**options)
+        axes = axis_list("rms_normalization", "axis", axis)
+        self.axis = axes if isinstance(axis, (list, tuple)) else axes[0]
+        self.epsilon = number("rms_normalization", "epsilon", epsilon, 0.0)
+
+    def build(self, input_shape: Shape) -> None:
+        rank = len(input_shape)
+        axes = tuple(sorted(normalize_axes(self.name, self.axis, rank)))
+        lengths = _lengths(self.name, axes, input_shape)
+        self.scale = self.add_weight("scale", lengths, initializer="ones")
+        self.input_spec = InputSpec(ndim=rank, axes=dict(zip(axes, lengths)))
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        axes = normalize_axes(self.name, self.axis, inputs.rank)
+        factor = rsqrt(add(mean(square(inputs), axes, True), self.epsilon))
+        return mul(mul(inputs, factor), _along(self.scale, axes, inputs))
+
+
+class UnitNormalization(Layer):
+    """Scales each example so that the sum of squares of its features is 1.
+
+    Not in TensorFlow.js, which cannot open a model with it; as in Keras. An example of zeros stays so.
+
+    Args:
+        axis: The axis of the features, or a list of axes; the last by default.
+        options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
+
+    >>> import varigrad as vg
+    >>> vg.layers.unit_normalization()([[3, 4], [0, 0]]).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+
+    fields = ("axis",)
+    supports_masking = True
+
+    def __init__(self, *, axis: int | Sequence[int] = -1, **options: Unpack[LayerOptions]) -> None:
+        super().__init__(**options)
+        axes = axis_list("unit_normalization", "axis", axis)
+        self.axis = axes if isinstance(axis, (list, tuple)) else axes[0]
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        axes = normalize_axes(self.name, self.axis, inputs.rank)
+        # The least is Keras's: norms below 1e-12 are taken for that.
+        return mul(inputs, rsqrt(maximum(sum(square(inputs), axes, True), 1e-24)))
