@@ -27,11 +27,18 @@ __all__ = ["MODELS", "WEIGHTS", "ModelArtifacts", "StoredWeights", "WriteOptions
 # By suffix; the longest that fits counts. What has none of them is a folder with a model.json in it.
 MODELS: dict[str, str] = {
     ".json": "varigrad.io.model_json",
+    ".keras": "varigrad.io.keras.archive",
+    ".h5": "varigrad.io.keras.h5",
+    ".hdf5": "varigrad.io.keras.h5",
 }
 WEIGHTS: dict[str, str] = {
     ".json": "varigrad.io.model_json",
     ".npz": "varigrad.io.npz",
     ".safetensors": "varigrad.io.safetensors",
+    ".keras": "varigrad.io.keras.archive",
+    ".weights.h5": "varigrad.io.keras.weights",
+    ".h5": "varigrad.io.keras.h5",
+    ".hdf5": "varigrad.io.keras.h5",
 }
 
 # Weights by their names, in any dialect that `matching` knows. Or, where the file knows weights by the place of their
