@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from varigrad import backends as backends
+from varigrad import callbacks as callbacks
 from varigrad import gradients as gradients
 from varigrad import io as io
 from varigrad import layers as layers
@@ -13,6 +14,12 @@ from varigrad import train as train
 from varigrad import util as util
 from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
+from varigrad.callbacks.base import Callback as Callback
+from varigrad.callbacks.base import CallbackList as CallbackList
+from varigrad.callbacks.base import CustomCallback as CustomCallback
+from varigrad.callbacks.base import History as History
+from varigrad.callbacks.base import register_callback_constructor as register_callback_constructor
+from varigrad.callbacks.monitoring import EarlyStopping as EarlyStopping
 from varigrad.debugging import *
 from varigrad.dtypes import sum_out_type as sum_out_type
 from varigrad.dtypes import upcast_type as upcast_type
@@ -31,6 +38,7 @@ from varigrad.layers.model import LayersModel as LayersModel
 from varigrad.layers.sequential import Sequential as Sequential
 from varigrad.layers.sequential import sequential as sequential
 from varigrad.layers.symbolic import SymbolicTensor as SymbolicTensor
+from varigrad.layers.training import metrics as metrics
 from varigrad.ops import backend_util as backend_util
 from varigrad.ops import broadcast_util as broadcast_util
 from varigrad.ops import fused as fused

@@ -19,6 +19,7 @@ from varigrad.layers.saving import SaveResult, save_model, topology
 from varigrad.layers.stored_weights import load_weights, save_weights
 from varigrad.layers.summary import print_summary
 from varigrad.layers.symbolic import SymbolicTensor, is_symbolic
+from varigrad.layers.training import Trainable
 from varigrad.observe import OBSERVERS
 from varigrad.ops.arguments import TensorLike, cast_to, convert
 from varigrad.ops.joining import concat
@@ -28,7 +29,7 @@ from varigrad.tensor import Tensor, format_shape
 __all__ = ["LayersModel"]
 
 
-class LayersModel(Layer):
+class LayersModel(Trainable):
     """Layers that work together, and are a layer themselves. Mirrors `tf.LayersModel`.
 
     >>> import varigrad as vg

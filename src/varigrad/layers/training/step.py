@@ -1,0 +1,123 @@
+"""One step: the loss of a batch, its gradients, the update; and the means of what the steps of an epoch gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from varigrad.autodiff import variable_grads
+from varigrad.layers.training.losses import losses_of
+from varigrad.layers.training.samples import Batch
+from varigrad.layers.training.weighting import scale_to, weighted_mean
+from varigrad.ops.arguments import cast_to
+from varigrad.ops.arithmetic import add, mul
+from varigrad.tensor import Tensor
+from varigrad.train import GradientAccumulator
+
+if TYPE_CHECKING:
+    from varigrad.layers.training.compiled import AnyOptimizer, Compiled
+    from varigrad.layers.training.trainable import Trainable
+
+__all__ = ["Meter", "Seen", "run_batch", "train_step"]
+
+
+class Seen(NamedTuple):
+    """What a batch came to: the loss to be made small, that of each output, the outputs and their masks."""
+
+    loss: Tensor
+    losses: list[Tensor | None]
+    outputs: list[Tensor]
+    masks: list[Tensor | None]
+
+
+def train_step(model: Trainable, compiled: Compiled, batch: Batch, optimizer: AnyOptimizer) -> Seen:
+    """One step of training: the gradients of the loss, applied."""
+    seen: list[Seen] = []
+
+    def loss() -> Tensor:
+        seen.append(run_batch(model, compiled, batch, training=True))
+        return seen[0].loss
+
+    _, grads = variable_grads(loss, model.trainable_weights)
+    if isinstance(optimizer, GradientAccumulator):
+        optimizer.apply_gradients(grads, batch.size)
+    else:
+        optimizer.apply_gradients(grads)
+    return seen[0]
+
+
+def run_batch(model: Trainable, compiled: Compiled, batch: Batch, training: bool) -> Seen:
+    """The model's outputs for a batch, and their loss: the outputs' losses by their weights, and the penalties."""
+    outputs, masks = _outputs(model, batch.x, training)
+    losses: list[Tensor | None] = []
+    total: Tensor | None = None
+    for name, function, factor, y, weights, output, mask in zip(
+        model.output_names, compiled.losses, compiled.loss_weights, batch.y, batch.weights, outputs, masks
+    ):
+        if function is None or y is None:
+            losses.append(None)
+            continue
+        loss = weighted_mean(f"the loss of {name}", losses_of(function, y, output), weights, mask)
+        losses.append(loss)
+        part = scale_to(loss, factor)
+        total = part if total is None else add(total, part)
+    for penalty in model.calculate_losses():
+        total = penalty if total is None else add(total, penalty)
+    return Seen(cast("Tensor", total), losses, outputs, masks)
+
+
+def _outputs(model: Trainable, x: Any, training: bool) -> tuple[list[Tensor], list[Tensor | None]]:
+    if model.makes_mask:
+        y, mask = model._run_masked(x, None, training)  # pyright: ignore[reportPrivateUsage]
+    else:
+        y, mask = model._run(x, training), None  # pyright: ignore[reportPrivateUsage]
+    outputs: list[Tensor] = [y] if isinstance(y, Tensor) else list(y)
+    masks: list[Tensor | None] = list(cast("list[Any]", mask)) if isinstance(mask, list) else [mask] * len(outputs)
+    return outputs, masks
+
+
+class Meter:
+    """The losses and metrics of batches, and their means over the samples of all of them."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled = compiled
+        self.reset()
+
+    def reset(self) -> None:
+        """Begins anew."""
+        self._samples = 0
+        self._totals: dict[str, float] = {}
+        for measure in self._compiled.measures:
+            measure.metric.reset_state()
+
+    def add(self, batch: Batch, seen: Seen) -> dict[str, float]:
+        """Takes a batch in, and returns its own losses and metrics by name."""
+        logs = {"loss": seen.loss.item()}
+        if self._compiled.loss_names:
+            of_outputs = [loss.item() for loss in seen.losses if loss is not None]
+            logs.update(zip(self._compiled.loss_names, of_outputs))
+        self._samples += batch.size
+        for name, value in logs.items():
+            self._totals[name] = self._totals.get(name, 0.0) + value * batch.size
+        for name, output, metric, weighted in self._compiled.measures:
+            y = batch.y[output]
+            if y is not None:
+                weights = _counting(batch.weights[output] if weighted else None, seen.masks[output])
+                metric.update_state(y, seen.outputs[output], weights)
+                logs[name] = metric.batch_value()
+        return logs
+
+    def means(self) -> dict[str, float]:
+        """The means by name."""
+        means = {name: total / self._samples for name, total in self._totals.items()}
+        return means | {measure.name: measure.metric.result() for measure in self._compiled.measures}
+
+
+def _counting(weights: Tensor | None, mask: Tensor | None) -> Tensor | None:
+    """How much each sample, or each of its steps, counts in a metric."""
+    if mask is None:
+        return weights
+    counting = cast_to(mask, "float32")
+    if weights is None:
+        return counting
+    missing = counting.rank - weights.rank
+    return mul(counting, weights.reshape([*weights.shape, *[1] * missing]) if missing > 0 else weights)

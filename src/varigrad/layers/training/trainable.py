@@ -1,0 +1,432 @@
+"""`Trainable`: what models can be trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from varigrad.callbacks.base import History
+from varigrad.layers.arguments import positive_integer
+from varigrad.layers.base import Layer
+from varigrad.layers.training.batches import ArrayBatches, IterableBatches
+from varigrad.layers.training.compiled import AnyOptimizer, Compiled, compiled_with, get_optimizer
+from varigrad.layers.training.config import load_training_config, training_config
+from varigrad.layers.training.evaluation import as_scalars, evaluate_batches
+from varigrad.layers.training.fit import fit_arrays, fit_batches
+from varigrad.layers.training.samples import read_samples
+from varigrad.layers.training.step import Meter, run_batch, train_step
+from varigrad.train import GradientAccumulator, Optimizer
+
+if TYPE_CHECKING:
+    from varigrad.layers.symbolic import SymbolicTensor
+
+__all__ = ["Trainable"]
+
+
+class Trainable(Layer):
+    """A layer with inputs and outputs that can be compiled and fitted: the base of models."""
+
+    inputs: list[SymbolicTensor]
+    outputs: list[SymbolicTensor]
+    # What compile was given.
+    loss: Any = None
+    metrics: Any = None
+    loss_weights: Any = None
+    history: History | None = None
+    # Set to True, by a callback for instance, to end training after the batch.
+    stop_training: bool = False
+    _compiled: Compiled | None = None
+    _optimizer: AnyOptimizer | None = None
+    _meter: Meter | None = None
+    _in_training = False
+
+    if TYPE_CHECKING:
+
+        @property
+        def input_names(self) -> list[str]: ...
+
+        @property
+        def output_names(self) -> list[str]: ...
+
+    def compile(
+        self,
+        optimizer: str | AnyOptimizer = "rmsprop",
+        loss: Any = None,
+        metrics: Any = None,
+        loss_weights: Any = None,
+        weighted_metrics: Any = None,
+    ) -> None:
+        """Says how the model is to be trained. Mirrors `tf.LayersModel.compile`.
+
+        Args:
+            optimizer: One of `vg.train`, which may clip gradients (`vg.train.adam(0.001, global_clip_norm=1.0)`) or
+                accumulate them (`vg.train.accumulate`); or a name, for TensorFlow.js's settings: `"sgd"` 0.01,
+                `"adam"` 0.001, `"rmsprop"` 0.001, `"adamax"` 0.002, `"adagrad"` 0.01, `"adadelta"` 1.
+            loss: A name of TensorFlow.js or Keras, such as `"mean_squared_error"`, `"binary_crossentropy"` or
+                `"categorical_crossentropy"`; or a function of `(y_true, y_pred)` that returns a loss for each sample,
+                `[batch]`, or their mean. For a model of several outputs one for all, a list, or a dict by
+                `output_names`; an output without one is not trained. The losses of the outputs are summed, and the
+                penalties of regularizers added.
+            metrics: Names, functions of `(y_true, y_pred)`, or `vg.metrics.Metric` objects: a list, for several outputs
+                perhaps a dict of them by output. See `vg.metrics`.
+            loss_weights: Factors for the losses of the outputs, as a list or dict.
+            weighted_metrics: Like `metrics`, but sample weights and class weights count in them.
+
+        Raises:
+            ValueError: A name is unknown, or something is given for another number of outputs.
+
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2])])
+        >>> model.compile(optimizer="sgd", loss="mean_squared_error", metrics=["mae"])
+        >>> model.metrics_names
+        ['loss', 'mae']
+        """
+        if not self.outputs:
+            raise ValueError(f"compile: {self.name} has no layers yet; add some first")
+        chosen = get_optimizer(optimizer)
+        compiled = compiled_with(self.output_names, self.outputs, loss, metrics, loss_weights, weighted_metrics)
+        self._optimizer, self._compiled, self._meter = chosen, compiled, None
+        self.loss, self.metrics, self.loss_weights = loss, metrics, loss_weights
+
+    def compiled(self, op: str) -> Compiled:
+        """What the model was compiled with.
+
+        Raises:
+            ValueError: It was not; the message names `op`.
+        """
+        if self._compiled is None:
+            raise ValueError(f"{op}: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
+        return self._compiled
+
+    @property
+    def optimizer(self) -> AnyOptimizer:
+        """The optimizer that the model was compiled with; another may be assigned."""
+        if self._optimizer is None:
+            raise ValueError(f"optimizer: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
+        return self._optimizer
+
+    @optimizer.setter
+    def optimizer(self, optimizer: str | AnyOptimizer) -> None:
+        self._optimizer = get_optimizer(optimizer)
+
+    @property
+    def bare_optimizer(self) -> Optimizer:
+        """The optimizer itself, where gradients are accumulated for it."""
+        optimizer = self.optimizer
+        return optimizer.optimizer if isinstance(optimizer, GradientAccumulator) else optimizer
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of what training reports: `"loss"`, the losses of several outputs, the metrics."""
+        return self.compiled("metrics_names").names
+
+    def fit(
+        self,
+        x: Any,
+        y: Any,
+        *,
+        batch_size: int = 32,
+        epochs: int = 1,
+        verbose: int = 1,
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool | str = True,
+        class_weight: Any = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        yield_every: str | float = "auto",
+        accumulate: int = 1,
+    ) -> History:
+        """Trains the model on arrays.
+
+        It is the loop that one would write by hand, and gives the same weights to the last bit: in each epoch, for each
+        batch, `vg.variable_grads` of the mean loss and `apply_gradients`. Mirrors `tf.LayersModel.fit`.
+
+        Args:
+            x: Inputs, a tensor or array `[samples, ...]`; for a model of several a list of them, or a dict by
+                `input_names`.
+            y: Targets, in the same way by `output_names`. Those of rank 1 become `[samples, 1]`.
+            batch_size: How many samples make a step; the last of an epoch may have fewer.
+            epochs: How many times to go through the samples.
+            verbose: 0 for silence, 1 for a progress bar (where there is no terminal, a line an epoch), 2 for a line an
+                epoch.
+            callbacks: A `vg.Callback`, a dict of hooks (see `vg.CustomCallback`), or a list of either.
+            validation_split: The fraction of the samples to hold out and judge each epoch by: the last ones, before any
+                shuffling. Of sorted data that is a poor choice; a warning says so.
+            validation_data: `(x, y)` or `(x, y, sample_weight)` to judge each epoch by instead; or a dataset.
+            shuffle: Whether to draw the samples in another order each epoch; `"batch"` only shuffles whole batches.
+            class_weight: How much a sample of each class counts in the loss, by class number; for several outputs a
+                dict of such dicts by output.
+            sample_weight: How much each sample counts in the loss, `[samples]`, or each step of it, `[samples, time]`;
+                for several outputs perhaps by output. The weighted sum is divided by the number of samples.
+            initial_epoch: The number of the first epoch, to go on with training.
+            steps_per_epoch: How many batches make an epoch, where it is not all of them; the next goes on from there.
+            validation_steps: How many batches of validation data to take, from the first on; all by default.
+            validation_batch_size: The size of validation batches; `batch_size` by default.
+            yield_every: When `on_yield` of callbacks is called, see `vg.CustomCallback`.
+            accumulate: Of how many batches to add up the gradients before each update, as if they were one batch; an
+                incomplete group at the end of an epoch counts for its samples.
+
+        Returns:
+            What each epoch came to, in `.history`: lists by name, `"loss"`, `"acc"`, `"val_loss"` and the like; for
+            several outputs also `"<output>_loss"`.
+
+        Masked steps do not count, in losses or metrics. Ctrl-C ends training after the running batch, with
+        `KeyboardInterrupt`: the weights are then those after that batch, and `model.history` has the complete epochs. A
+        loss that becomes infinite or NaN, or keeps rising, brings a warning.
+
+        Raises:
+            ValueError: The model is not compiled, or shapes do not fit it or each other.
+
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1], kernel_initializer="zeros")])
+        >>> model.compile(optimizer="sgd", loss="mean_squared_error")
+        >>> history = model.fit([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], epochs=20, batch_size=3, verbose=0)
+        >>> len(history.history["loss"]), history.history["loss"][0] > history.history["loss"][-1]
+        (20, True)
+        """
+        return fit_arrays(
+            self,
+            x,
+            y,
+            batch_size=batch_size,
+            epochs=epochs,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_split=validation_split,
+            validation_data=validation_data,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            sample_weight=sample_weight,
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps,
+            validation_batch_size=validation_batch_size,
+            yield_every=yield_every,
+            accumulate=accumulate,
+        )
+
+    def fit_dataset(
+        self,
+        dataset: Any,
+        *,
+        epochs: int = 1,
+        batches_per_epoch: int | None = None,
+        verbose: int = 1,
+        callbacks: Any = None,
+        validation_data: Any = None,
+        validation_batch_size: int | None = None,
+        validation_batches: int | None = None,
+        class_weight: Any = None,
+        initial_epoch: int = 0,
+        yield_every: str | float = "auto",
+        accumulate: int = 1,
+    ) -> History:
+        """Trains the model on batches from an iterable. Mirrors `tf.LayersModel.fitDataset`.
+
+        Args:
+            dataset: A function that returns an iterable of batches, and is called for each epoch; or an iterable: a
+                list, a `vg.data` pipeline, or, for a single epoch, a generator. A batch is `(xs, ys)`,
+                `(xs, ys, sample_weight)`, or a dict `{"xs": …, "ys": …, "weights": …}`, with inputs and targets as for
+                `fit`.
+            epochs: How many times to go through the dataset.
+            batches_per_epoch: How many batches make an epoch; the next goes on where it ends. If the dataset runs out,
+                training ends, with a warning; the history has the epochs so far, an incomplete one over the batches
+                that it had.
+            verbose: As for `fit`.
+            callbacks: As for `fit`.
+            validation_data: `(x, y)` or `(x, y, sample_weight)` of arrays, or a dataset, to judge each epoch by.
+            validation_batch_size: The size of the batches that validation arrays are cut into, 32 by default.
+            validation_batches: How many batches of validation data to take, from the first on each time; all by
+                default.
+            class_weight: As for `fit`.
+            initial_epoch: As for `fit`.
+            yield_every: As for `fit`.
+            accumulate: As for `fit`.
+
+        Returns:
+            What each epoch came to, as `fit` does.
+
+        Raises:
+            ValueError: As `fit` does; or the dataset is an iterator that has been walked through already.
+
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1])])
+        >>> model.compile(optimizer="sgd", loss="mean_squared_error")
+        >>> def batches():
+        ...     for size in (2, 3):
+        ...         yield vg.ones([size, 1]), vg.zeros([size, 1])
+        >>> model.fit_dataset(batches, epochs=2, verbose=0).epoch
+        [0, 1]
+        """
+        return fit_batches(
+            self,
+            dataset,
+            epochs=epochs,
+            batches_per_epoch=batches_per_epoch,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_data=validation_data,
+            validation_batch_size=validation_batch_size,
+            validation_batches=validation_batches,
+            class_weight=class_weight,
+            initial_epoch=initial_epoch,
+            yield_every=yield_every,
+            accumulate=accumulate,
+        )
+
+    def evaluate(
+        self, x: Any, y: Any, *, batch_size: int = 32, sample_weight: Any = None, steps: int | None = None
+    ) -> Any:
+        """The loss and metrics on arrays, outside of training. Mirrors `tf.LayersModel.evaluate`.
+
+        The loss includes the penalties of regularizers, so that it can be compared with that of training, as in Keras;
+        in TensorFlow.js it does not, and with several outputs its numbers go by the wrong names.
+
+        Args:
+            x: Inputs, as for `fit`.
+            y: Targets, as for `fit`.
+            batch_size: How many samples to compute at a time.
+            sample_weight: How much each sample counts in the loss, as for `fit`.
+            steps: How many batches to take at most.
+
+        Returns:
+            The loss, a scalar; with metrics or several outputs, a list of scalars in the order of `metrics_names`.
+
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1], kernel_initializer="ones")])
+        >>> model.compile(optimizer="sgd", loss="mean_squared_error")
+        >>> model.evaluate([1.0, 2.0], [0.0, 0.0]).item()
+        2.5
+        """
+        size = positive_integer("evaluate", "batch_size", batch_size)
+        limit = None if steps is None else positive_integer("evaluate", "steps", steps)
+        samples = read_samples(self, "evaluate", x, y, sample_weight)
+        return as_scalars(evaluate_batches(self, "evaluate", islice(ArrayBatches(samples, size).epoch(), limit)))
+
+    def evaluate_dataset(self, dataset: Any, *, batches: int | None = None) -> Any:
+        """The loss and metrics on batches from an iterable. Mirrors `tf.LayersModel.evaluateDataset`.
+
+        Args:
+            dataset: As for `fit_dataset`.
+            batches: How many of its batches to take; all by default.
+
+        Returns:
+            As `evaluate` does.
+
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1], kernel_initializer="ones")])
+        >>> model.compile(optimizer="sgd", loss="mean_squared_error")
+        >>> model.evaluate_dataset([(vg.ones([2, 1]), vg.zeros([2, 1]))]).item()
+        1.0
+        """
+        op = "evaluate_dataset"
+        self.compiled(op)
+        limit = None if batches is None else positive_integer(op, "batches", batches)
+        return as_scalars(evaluate_batches(self, op, IterableBatches(self, op, dataset, limit).epoch()))
+
+    def train_on_batch(
+        self, x: Any, y: Any, *, sample_weight: Any = None, class_weight: Any = None, reset_metrics: bool = True
+    ) -> Any:
+        """Takes one step of training on a batch. Mirrors `tf.LayersModel.trainOnBatch`.
+
+        Args:
+            x: Inputs, as for `fit`.
+            y: Targets, as for `fit`.
+            sample_weight: As for `fit`.
+            class_weight: As for `fit`.
+            reset_metrics: Whether the result is that of this batch; otherwise it is the mean over all batches since
+                `reset_metrics()`.
+
+        Returns:
+            The loss before the step, a float; with metrics or several outputs, a list in the order of `metrics_names`.
+
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1], kernel_initializer="ones")])
+        >>> model.compile(optimizer=vg.train.sgd(0.5), loss="mean_squared_error")
+        >>> [model.train_on_batch([1.0], [0.0]) for _ in range(2)]
+        [1.0, 1.0]
+        """
+        compiled = self.compiled("train_on_batch")
+        batch = read_samples(self, "train_on_batch", x, y, sample_weight, class_weight).batch(slice(None))
+        with self.training_now("train_on_batch"):
+            seen = train_step(self, compiled, batch, self.optimizer)
+        return self._measured(compiled, batch, seen, reset_metrics)
+
+    def test_on_batch(self, x: Any, y: Any, *, sample_weight: Any = None, reset_metrics: bool = True) -> Any:
+        """The loss and metrics of a batch, outside of training. As `test_on_batch` of Keras models.
+
+        Args:
+            x: Inputs, as for `fit`.
+            y: Targets, as for `fit`.
+            sample_weight: As for `fit`.
+            reset_metrics: As for `train_on_batch`.
+
+        Returns:
+            As `train_on_batch` does.
+
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1], kernel_initializer="ones")])
+        >>> model.compile(optimizer="sgd", loss="mean_squared_error")
+        >>> model.test_on_batch([3.0], [1.0])
+        4.0
+        """
+        compiled = self.compiled("test_on_batch")
+        batch = read_samples(self, "test_on_batch", x, y, sample_weight).batch(slice(None))
+        return self._measured(compiled, batch, run_batch(self, compiled, batch, training=False), reset_metrics)
+
+    def reset_metrics(self) -> None:
+        """Begins anew the means that `train_on_batch` and `test_on_batch` give with `reset_metrics=False`."""
+        self._meter = Meter(self.compiled("reset_metrics"))
+
+    def _measured(self, compiled: Compiled, batch: Any, seen: Any, reset: bool) -> Any:
+        if self._meter is None or reset:
+            self._meter = Meter(compiled)
+        logs = self._meter.add(batch, seen)
+        values = list(logs.values() if reset else self._meter.means().values())
+        return values[0] if len(values) == 1 else values
+
+    @contextmanager
+    def training_now(self, op: str) -> Generator[None]:
+        """Marks the model as in training inside the block.
+
+        Raises:
+            ValueError: It is already.
+        """
+        if self._in_training:
+            raise ValueError(f"{op}: {self.name} is in training already; a callback cannot train the model it follows")
+        self._in_training = True
+        try:
+            yield
+        finally:
+            self._in_training = False
+
+    def get_training_config(self) -> dict[str, Any]:
+        """What the model was compiled with, as files store it. Mirrors `getTrainingConfig` of `tf.LayersModel`.
+
+        Raises:
+            ValueError: A loss is a function, which no file can store.
+
+        >>> import varigrad as vg
+        >>> model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2])])
+        >>> model.compile(optimizer="sgd", loss="meanSquaredError", metrics=["accuracy"])
+        >>> config = model.get_training_config()
+        >>> config["loss"], config["metrics"], config["optimizer_config"]
+        ('mean_squared_error', ['accuracy'], {'class_name': 'SGD', 'config': {'learningRate': 0.01}})
+        """
+        self.compiled("get_training_config")
+        return training_config(self.loss, self.metrics, self.loss_weights, self.bare_optimizer)
+
+    def load_training_config(self, config: Mapping[str, Any]) -> None:
+        """Compiles the model with what `get_training_config` gave. Mirrors `loadTrainingConfig` of `tf.LayersModel`.
+
+        Raises:
+            ValueError: It is not of that form, or asks for what is unknown here.
+        """
+        self.compile(**load_training_config(config))
