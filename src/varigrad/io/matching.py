@@ -14,14 +14,14 @@ def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[
     """Maps names of a model's weights to the names in a file that mean them, as far as there are any.
 
     Equal names match first. For what is left, files have names in several dialects, tried in this order: with the name
-    of a recurrent cell before the last part (TensorFlow 2.2 and later), with the name of the model in front (Keras 3),
+    of a recurrent cell before the last part (TensorFlow 2.2 and later), with the names of models in front (Keras 3),
     and with a counter behind the layer's or the weight's name (`conv2d_10_1/kernel` for `conv2d_10/kernel`). A dialect
     is used only where it leaves no doubt.
 
     Args:
         wanted: The names of the model's weights.
         found: The names in the file.
-        prefixes: Names of models that may stand in front.
+        prefixes: Names of models that may stand in front: the model's own, and those of models inside it.
 
     >>> match_names(["a/kernel", "b/bias"], ["a/kernel", "model/b/bias", "c/kernel"], ["model"])
     {'a/kernel': 'a/kernel', 'b/bias': 'model/b/bias'}
@@ -31,6 +31,8 @@ def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[
     matched = {name: name for name in wanted if name in names}
     dialects: list[Callable[[str], str]] = [
         _without_cell,
+        lambda name: _without_prefix(name, prefixes[:1]),
+        lambda name: _without_cell(_without_prefix(name, prefixes[:1])),
         lambda name: _without_prefix(name, prefixes),
         lambda name: _without_cell(_without_prefix(name, prefixes)),
     ]
@@ -70,10 +72,11 @@ def _without_cell(name: str) -> str:
 
 
 def _without_prefix(name: str, prefixes: Sequence[str]) -> str:
-    for prefix in prefixes:
-        if name.startswith(f"{prefix}/"):
-            return name.removeprefix(f"{prefix}/")
-    return name
+    """The name without names of models in front, however many."""
+    parts = name.split("/")
+    while len(parts) > 2 and parts[0] in prefixes:
+        parts = parts[1:]
+    return "/".join(parts)
 
 
 def _without_layer_counter(name: str) -> str:

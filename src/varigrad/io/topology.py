@@ -1,115 +1,139 @@
 """The stored form of models in the dialects that files have, brought into one: Keras 1, 2 and 3, TensorFlow.js.
 
 The one form is what `get_config` of the layers here gives: `{"class_name", "config"}` with the keyword arguments of the
-class, in snake_case.
+class, in snake_case; in a graph, with the calls of Keras 2, `inbound_nodes`. The tables of what is called otherwise
+elsewhere are in `dialects`; calls are read in `calls`, operations that are no layers in `operations`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
+from varigrad.io.calls import Call, parse_calls, references_in, write_calls
+from varigrad.io.dialects import CLASSES, CLASSES_WITHOUT, DTYPE_POLICIES, RENAMED, WITHOUT_MEANING, from_keras_1
+from varigrad.io.operations import is_operation, operation_as_layer
 from varigrad.io.weights import ModelFileError
 
 __all__ = ["normalize_topology"]
 
-# What an object may have beside its class and arguments that says nothing about the layer itself.
-_KEPT = ("class_name", "config", "name", "inbound_nodes")
-
-# Arguments under another name.
-_RENAMED = {"batch_shape": "batch_input_shape", "input_d_type": "input_dtype"}
-
-# Arguments that mean nothing here as long as they have one of these values.
-_WITHOUT_MEANING: dict[str, tuple[Any, ...]] = {
-    "autocast": (True, False, None),
-    "fused": (None, True, False),
-    "groups": (1, None),
-    "keepdims": (False, None),
-    "lora_rank": (None,),
-    "optional": (False, None),
-    "quantization_config": (None,),
-    "ragged": (False, None),
-    "registered_name": (None,),
-    "renorm": (False, None),
-    "synchronized": (False, None),
-    "type_spec": (None,),
-    "virtual_batch_size": (None,),
-}
-
-# dtype policies by what they compute in; weights are float32 in all.
-_POLICIES = {"mixed_float16": "float32", "mixed_bfloat16": "float32"}
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def normalize_topology(document: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def normalize_topology(document: Mapping[str, Any], custom_objects: Mapping[str, Any] = _NONE) -> dict[str, Any]:
     """The stored form of the model in a file's JSON object.
 
     Args:
         document: A layers-model file, or the topology alone.
+        custom_objects: What stands for layers that hold code, or operations that are no layers, by the layers' names.
 
     Raises:
-        ModelFileError: There is no model in it, or a model of another kind.
+        ModelFileError: There is no model in it, or a model of another kind, or one that holds code.
     """
-    kind = document.get("format")
-    if kind == "graph-model":
+    if document.get("format") == "graph-model":
         raise ModelFileError("this is a graph model, made by a converter for inference; it has no layers")
     topology: Any = document.get("modelTopology", document)
     if isinstance(topology, Mapping) and "model_config" in topology:
         topology = cast("Mapping[str, Any]", topology)["model_config"]
     if not isinstance(topology, Mapping) or "class_name" not in topology or "config" not in topology:
         raise ModelFileError("there is no model in this file: modelTopology needs class_name and config")
-    return _object(cast("Mapping[str, Any]", topology))
+    return _Normalizer(custom_objects).object(cast("Mapping[str, Any]", topology))
 
 
-def _object(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """An object with its class name, and its arguments in the one form."""
-    kept = {key: stored[key] for key in _KEPT if key in stored}
-    class_name, config = kept["class_name"], kept["config"]
-    if isinstance(config, Mapping):
-        kept["config"] = _arguments(str(class_name), cast("Mapping[str, Any]", config))
-    else:  # the layers of a sequential model in Keras 1
-        kept["config"] = {"layers": _value(config)}
-    return kept
+class _Normalizer:
+    def __init__(self, custom_objects: Mapping[str, Any]) -> None:
+        self._custom = custom_objects
 
-
-def _arguments(class_name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
-    for key, value in config.items():
-        name = _snake(str(key))
-        name = _RENAMED.get(name, name)
-        if name in _WITHOUT_MEANING:
-            if any(value is allowed or value == allowed for allowed in _WITHOUT_MEANING[name]):
-                continue
+    def object(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """An object with its class name, and its arguments in the one form."""
+        class_name = str(stored["class_name"])
+        config = stored["config"]
+        name = _name_of(stored)
+        if name in self._custom and (class_name == "Lambda" or is_operation(stored)):
+            return self._placed(stored, "Lambda", {"name": name})
+        if class_name == "Lambda" and class_name not in self._custom:
             raise ModelFileError(
-                f"{class_name} {config.get('name')!r} has {name}={value!r:.100}, which is not supported"
+                f"layer {name!r} is a Lambda layer, whose function the file holds as code, which is not run; pass a "
+                f"layer or a function that does the same in custom_objects, as {name!r}"
             )
-        if name == "dtype":
-            value = _dtype(value)
-        arguments[name] = value if name in ("name", "dtype") else _value(value)
-    return arguments
+        if is_operation(stored):
+            return operation_as_layer(stored)
+        if not isinstance(config, Mapping):  # the layers of a sequential model in Keras 1
+            return self._placed(stored, class_name, {"layers": self._value(config)})
+        class_name = class_name if class_name in self._custom else CLASSES.get(class_name, class_name)
+        return self._placed(stored, class_name, self._arguments(class_name, cast("Mapping[str, Any]", config)))
+
+    def _placed(self, stored: Mapping[str, Any], class_name: str, config: dict[str, Any]) -> dict[str, Any]:
+        """The object, with its name and its calls if it is a layer of a graph."""
+        result: dict[str, Any] = {"class_name": class_name, "config": config}
+        if "name" in stored:
+            result["name"] = stored["name"]
+        if "inbound_nodes" in stored:
+            calls = parse_calls(_name_of(stored), stored["inbound_nodes"])
+            if class_name == "Lambda":  # arguments of the call were the code's
+                calls = [Call([references_in(call.args)], {}) for call in calls]
+            result["inbound_nodes"] = write_calls(class_name, calls)
+        return result
+
+    def _arguments(self, class_name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+        arguments: dict[str, Any] = {}
+        useless = CLASSES_WITHOUT.get(class_name, ())
+        for key, value in config.items():
+            name = _snake(str(key))
+            name = RENAMED.get(name, name)
+            if name in useless:
+                continue
+            if name in WITHOUT_MEANING:
+                if any(value is allowed or value == allowed for allowed in WITHOUT_MEANING[name]):
+                    continue
+                raise ModelFileError(
+                    f"{class_name} {config.get('name')!r} has {name}={value!r:.100}, which is not supported"
+                )
+            if name == "dtype":
+                value = _dtype(value)
+            elif name in ("input_layers", "output_layers"):
+                value = _ends(value)
+            elif name != "name":
+                value = self._value(value)
+            arguments[name] = value
+        return from_keras_1(class_name, arguments)
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            mapping = cast("Mapping[str, Any]", value)
+            if mapping.get("type") == "ndarray" and "value" in mapping:  # a NumPy scalar, in some versions of tf.keras
+                return mapping["value"]
+            camel = {"className", "config"} <= mapping.keys()
+            if camel or {"class_name", "config"} <= mapping.keys():
+                renamed = {_snake(str(key)): item for key, item in mapping.items()}
+                return None if renamed["class_name"] is None else self.object(renamed)
+            return {str(key): self._value(item) for key, item in mapping.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._value(item) for item in cast("list[Any]", value)]
+        return value
 
 
-def _value(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        mapping = cast("Mapping[str, Any]", value)
-        if mapping.get("type") == "ndarray" and "value" in mapping:  # a NumPy scalar, in some versions of tf.keras
-            return mapping["value"]
-        camel = {"className", "config"} <= mapping.keys()
-        if camel or {"class_name", "config"} <= mapping.keys():
-            renamed = {_snake(str(key)): item for key, item in mapping.items()}
-            return None if renamed["class_name"] is None else _object(renamed)
-        return {str(key): _value(item) for key, item in mapping.items()}
-    if isinstance(value, (list, tuple)):
-        return [_value(item) for item in cast("list[Any]", value)]
-    return value
+def _name_of(stored: Mapping[str, Any]) -> str:
+    """The name of a layer in its stored form."""
+    config = stored.get("config")
+    inner = cast("Mapping[str, Any]", config).get("name") if isinstance(config, Mapping) else None
+    return str(stored.get("name", inner))
+
+
+def _ends(value: Any) -> Any:
+    """The inputs or outputs of a graph as a list; Keras 3 has dicts of them too, by names that say nothing here."""
+    return list(cast("Mapping[str, Any]", value).values()) if isinstance(value, Mapping) else value
 
 
 def _dtype(value: Any) -> Any:
-    """The dtype's name, from a name, a policy's name, or the policy object of Keras 3."""
+    """The dtype's name, from a name, a policy's name, or the policy object of Keras."""
     if isinstance(value, Mapping):
         config: Any = cast("Mapping[str, Any]", value).get("config")
-        value = cast("Mapping[str, Any]", config).get("name") if isinstance(config, Mapping) else None
-    return _POLICIES.get(value, value) if isinstance(value, str) else value
+        fields: Mapping[str, Any] = cast("Mapping[str, Any]", config) if isinstance(config, Mapping) else {}
+        value = fields.get("name", fields.get("source_name"))
+    return DTYPE_POLICIES.get(value, value) if isinstance(value, str) else value
 
 
 def _snake(key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from varigrad.io import model_json
@@ -12,6 +13,7 @@ from varigrad.io.locations import UrlConverter, is_web, resolve_path
 from varigrad.io.topology import normalize_topology
 from varigrad.io.weights import ModelFileError
 from varigrad.layers.compilation import restore_training
+from varigrad.layers.function_layer import stand_in
 from varigrad.layers.model import LayersModel
 from varigrad.layers.registry import custom_object_scope, deserialize
 from varigrad.layers.stored_weights import fill, initialize
@@ -110,7 +112,7 @@ def _build(topology: Mapping[str, Any], custom_objects: dict[str, Any]) -> tuple
     deferred: list[DeferredValue] = []
     token = DEFERRED.set(deferred)
     try:
-        with custom_object_scope(custom_objects):
+        with custom_object_scope({"Lambda": partial(stand_in, custom_objects), **custom_objects}):
             model = deserialize(normalize_topology(topology, custom_objects), LayersModel)
     except RecursionError:
         raise ModelFileError("the model is nested too deeply") from None

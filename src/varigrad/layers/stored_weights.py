@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,11 @@ __all__ = ["fill", "initialize", "load_weights", "save_weights", "weights_by_nam
 
 
 def weights_by_name(model: LayersModel, owner: str, trainable_only: bool = False) -> dict[str, Array]:
-    """The weights of a model by the names that files have for them, without a copy."""
+    """The weights of a model by the names that files have for them, without a copy.
+
+    Raises:
+        ValueError: Two have one name, which TensorFlow.js cannot read back.
+    """
     weights: dict[str, Array] = {}
     for weight in model.trainable_weights if trainable_only else model.weights:
         if weight.original_name in weights:
@@ -36,6 +41,40 @@ def weights_by_name(model: LayersModel, owner: str, trainable_only: bool = False
             raise ValueError(f"{owner}: two weights of {model.name} are named {name!r}; give their layers other names")
         weights[weight.original_name] = np.asarray(weight)
     return weights
+
+
+def _named_variables(model: LayersModel, variables: Sequence[Variable]) -> tuple[dict[str, Variable], list[str]]:
+    """Variables of a model by the names that files have for them, and the names of the models inside it, itself first.
+
+    Where two have one name, those of models inside have their models' names in front.
+    """
+    counts = Counter(variable.original_name for variable in variables)
+    paths, models = _paths(model)
+    named: dict[str, Variable] = {}
+    for variable in variables:
+        name = variable.original_name
+        if counts[name] > 1:
+            name = "/".join([*paths.get(id(variable), ()), name])
+        if name in named:
+            raise ModelFileError(f"two weights of {model.name} are named {name!r}; their layers need other names")
+        named[name] = variable
+    return named, models
+
+
+def _paths(model: LayersModel) -> tuple[dict[int, tuple[str, ...]], list[str]]:
+    """The names of the models inside the model that lead to each weight, and the names of all models, itself first."""
+    paths: dict[int, tuple[str, ...]] = {}
+    models = [model.name]
+    waiting: list[tuple[Any, tuple[str, ...]]] = [(model, ())]
+    while waiting:
+        holder, path = waiting.pop()
+        for layer in holder.layers:
+            if hasattr(layer, "layers"):
+                models.append(layer.name)
+                waiting.append((layer, (*path, layer.name)))
+            else:
+                paths.update((id(weight), path) for weight in layer.weights)
+    return paths, models
 
 
 def save_weights(model: LayersModel, path: str | os.PathLike[str]) -> None:
@@ -83,8 +122,8 @@ def _match(
         ModelFileError: A weight is missing or too much, if `strict`; or has another shape or kind.
     """
     stored = found if isinstance(found, Mapping) else found(model)
-    wanted = {variable.original_name: variable for variable in variables}
-    matched = match_names(list(wanted), stored, [model.name])
+    wanted, models = _named_variables(model, variables)
+    matched = match_names(list(wanted), stored, models)
     missing = [name for name in wanted if name not in matched]
     unexpected = sorted(stored.keys() - set(matched.values()))
     if missing or unexpected:
