@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar, Unpack, cast
 
@@ -66,7 +66,8 @@ class Merge(Layer):
         return tuple(output)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        return _any_counts(mask)
+        masks = list(mask) if isinstance(mask, (list, tuple)) else [mask]
+        return None if any(each is None for each in masks) else reduce(comparison.logical_or, masks)
 
 
 class Add(Merge):
@@ -178,7 +179,7 @@ class Concatenate(Layer):
 
     Mirrors `tf.layers.concatenate`. Inputs are a list of two or more, of one shape but for that axis.
     `vg.layers.concatenate([x, y])` is short for `vg.layers.concatenate()([x, y])`. Along the time, axis 1, masks are
-    concatenated too; along another axis a step counts if it counts in one of the inputs, as in Keras 3.
+    concatenated too; along another axis a step counts if it counts in all of the inputs.
 
     Args:
         axis: The axis, the last by default; the batch is axis 0.
@@ -227,12 +228,10 @@ class Concatenate(Layer):
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         masks = list(mask) if isinstance(mask, (list, tuple)) else [mask] * len(inputs)
-        if _axis_of(self, self.axis, inputs[0].rank) != 1:
-            return _any_counts(masks)
-        if all(each is None for each in masks):
-            return None
-        each = [ones(x.shape[:2], "bool") if one is None else one for x, one in zip(inputs, masks)]
-        return concat(each, 1)
+        given = [each for each in masks if each is not None]
+        if not given or _axis_of(self, self.axis, inputs[0].rank) != 1:
+            return reduce(comparison.logical_and, given) if given else None
+        return concat([ones(x.shape[:2], "bool") if one is None else one for x, one in zip(inputs, masks)], 1)
 
 
 class Dot(Layer):
@@ -308,15 +307,6 @@ def _unit_vectors(x: Tensor, axis: int) -> Tensor:
     length = sum_of(square(x), axis, keep_dims=True)
     # Vectors of length 0 stay as they are, without infinite gradients.
     return arithmetic.mul(x, rsqrt(arithmetic.maximum(length, 1e-12)))
-
-
-def _any_counts(mask: Any) -> Any:
-    """The mask in which a step counts if it counts in one of several; None if all count in one of them."""
-    masks = list(mask) if isinstance(mask, (list, tuple)) else [mask]
-    if any(each is None for each in masks):
-        return None
-    either: Callable[[Tensor, Tensor], Tensor] = comparison.logical_or
-    return reduce(either, masks)
 
 
 def _shapes_of(layer: Layer, shapes: Any) -> list[Shape]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, Unpack, cast
+from typing import Any, Self, Unpack
 
 from varigrad.layers.arguments import Shape, choice
 from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.model import LayersModel
 from varigrad.layers.naming import name_scope
 from varigrad.layers.normalization import BatchNormalization
-from varigrad.layers.recurrent.rnn import RNN, with_states
+from varigrad.layers.recurrent.rnn import RNN, give_dtype, with_states
 from varigrad.layers.registry import Serializable, custom_object_scope, deserialize
 from varigrad.layers.weights import WeightHolder
 from varigrad.ops.arguments import reshape_to
@@ -49,8 +50,7 @@ class TimeDistributed(Layer):
         if not isinstance(layer, Layer):
             raise TypeError(f"time_distributed: layer must be a layer, got {layer!r}")
         self.layer = layer
-        if layer.dtype is None:
-            layer.dtype = self.dtype
+        give_dtype(self, self.dtype)
         self._freeze(False)
 
     def build(self, input_shape: Shape) -> None:
@@ -105,9 +105,10 @@ class Bidirectional(Layer):
     """Runs a recurrent layer over time from both ends, and merges what comes out.
 
     Mirrors `tf.layers.bidirectional`. The wrapper makes two copies of the layer, with weights of their own, named
-    `forward_…` and `backward_…`. With `return_sequences` the outputs of the second are put in the order of time before
-    they are merged. `initial_state` is the states of the first, then those of the second; with `return_state` they come
-    back so, after the output. A mask goes to both, and on to the layers after if the layer returns sequences.
+    `forward_…` and `backward_…`. With `return_sequences` the outputs of the second are turned around before they are
+    merged, into the order of time. `initial_state` is the states of the first, then those of the
+    second; with `return_state` they come back so, after the output. A mask goes to both, and on to the layers after if
+    the layer returns sequences.
 
     Args:
         layer: A recurrent layer, such as `vg.layers.lstm(units=8)`; its config is copied, not its weights.
@@ -154,8 +155,7 @@ class Bidirectional(Layer):
                 raise ValueError(f"bidirectional: {argument} must be the same in layer and backward_layer")
         if first.go_backwards == second.go_backwards:
             raise ValueError("bidirectional: one of layer and backward_layer must have go_backwards=True")
-        for each in (first, second):
-            each.dtype = each.cell.dtype = each.cell.dtype or self.dtype
+        give_dtype(self, self.dtype)
         self._freeze(False)
 
     def _sublayers(self) -> Sequence[WeightHolder]:
@@ -188,20 +188,11 @@ class Bidirectional(Layer):
         half = len(states) // 2
         if len(states) % 2:
             raise ValueError(f"{self.name}: initial_state must be the states of two layers, got {len(states)}")
-        mask = _first_mask(mask)
-        y = self._run_one(self.forward_layer, x, states[:half], training, mask)
-        z = self._run_one(self.backward_layer, x, states[half:], training, mask)
-        if not self.forward_layer.return_state:
-            return self._merged(y, z)
-        merged = self._merged(y[0], z[0])
-        return [*(merged if isinstance(merged, list) else [merged]), *y[1:], *z[1:]]
-
-    def _run_one(self, layer: RNN, x: Tensor, states: Sequence[Tensor], training: bool | None, mask: Any) -> Any:
-        """What a layer gives, outputs in the order of time."""
-        y = layer.call([x, *states], training=training, mask=mask)
-        if not (layer.go_backwards and layer.return_sequences):
-            return y
-        return [reverse(y[0], 1), *y[1:]] if layer.return_state else reverse(y, 1)
+        mask = as_list(mask)[0]
+        y, *y_states = as_list(self.forward_layer.call([x, *states[:half]], training=training, mask=mask))
+        z, *z_states = as_list(self.backward_layer.call([x, *states[half:]], training=training, mask=mask))
+        merged = self._merged(y, reverse(z, 1) if self.backward_layer.return_sequences else z)
+        return one_or_list([*as_list(merged), *y_states, *z_states])
 
     def _merged(self, y: Tensor, z: Tensor) -> Any:
         if self.merge_mode is None:
@@ -223,16 +214,15 @@ class Bidirectional(Layer):
             merged = [y, z]
         else:
             merged = [(*y[:-1], y[-1] + z[-1]) if self.merge_mode == "concat" else y]
-        shapes = [*merged, *states, *more]
-        return shapes if len(shapes) > 1 else shapes[0]
+        return one_or_list([*merged, *states, *more])
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        mask = _first_mask(mask) if self.forward_layer.return_sequences else None
+        mask = as_list(self.forward_layer.compute_mask(inputs, mask))[0]
         merged = [mask, mask] if self.merge_mode is None else [mask]
         if self.forward_layer.return_state:
             states = (layer.cell.state_size for layer in (self.forward_layer, self.backward_layer))
             merged += [None] * sum(len(size) if isinstance(size, (list, tuple)) else 1 for size in states)
-        return merged if len(merged) > 1 else merged[0]
+        return one_or_list(merged)
 
     def get_config(self) -> dict[str, Any]:
         config = {"layer": _stored(self.layer), **super().get_config()}
@@ -264,7 +254,3 @@ def _stored(layer: Serializable) -> dict[str, Any]:
 
 def _first(shapes: Any) -> Shape:
     return tuple(shapes[0]) if isinstance(shapes, list) else shapes
-
-
-def _first_mask(mask: Any) -> Any:
-    return cast("Sequence[Any]", mask)[0] if isinstance(mask, (list, tuple)) else mask

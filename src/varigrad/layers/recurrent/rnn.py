@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
+from varigrad.engine import run_kernel
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.naming import snake_case
@@ -13,6 +14,7 @@ from varigrad.layers.recurrent.loop import run_over_time
 from varigrad.layers.recurrent.stacked import StackedRNNCells
 from varigrad.layers.registry import deserialize, suggestion
 from varigrad.layers.symbolic import SymbolicTensor
+from varigrad.layers.weights import WeightHolder
 from varigrad.observe import observing
 from varigrad.ops.arguments import TensorLike, convert
 from varigrad.ops.assignment import assign
@@ -21,7 +23,7 @@ from varigrad.ops.shaping import reverse
 from varigrad.tape import Tape
 from varigrad.tensor import Tensor, Variable, format_shape
 
-__all__ = ["RNN", "RNNOptions", "UnitsRNN", "state_list", "with_states"]
+__all__ = ["RNN", "RNNOptions", "UnitsRNN", "give_dtype", "state_list", "with_states"]
 
 
 class RNNOptions(TypedDict, total=False):
@@ -112,7 +114,7 @@ class RNN(Layer):
         self.zero_output_for_mask = boolean(owner, "zero_output_for_mask", zero_output_for_mask)
         self._states: list[Variable] = []
         self._features: Shape | None = None  # the shape of a step, without the batch, once there are weights
-        _give_dtype(cell, self.dtype)
+        give_dtype(self, self.dtype)
         self._freeze(False)
 
     @property
@@ -230,7 +232,8 @@ class RNN(Layer):
         if initial:
             self._check_count("initial_state", initial)
         elif self._stateful:
-            return self._states
+            # As they are now: the gradient needs them after they have changed.
+            return [run_kernel("Identity", (state,)) for state in self._states]
         shapes = [(batch, *lengths) for lengths in self.cell.state_shapes((batch, *x.shape[2:]))]
         if not initial:
             dtype = self._state_dtype()
@@ -278,7 +281,12 @@ class RNN(Layer):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        return cls(**{**config, "cell": deserialize(config.get("cell"), RNNCell)})
+        stored = cast("Any", config.get("cell"))
+        cell = deserialize(stored, RNNCell)
+        # TensorFlow.js repeats the cell's arguments beside the layer's own.
+        repeated = stored.get("config", {}).keys() - {*RNNOptions.__annotations__, *LayerOptions.__annotations__}
+        own = {name: value for name, value in config.items() if name not in repeated}
+        return cls(**{**own, "cell": cell})
 
 
 class UnitsRNN(RNN):
@@ -339,9 +347,8 @@ def _first(shapes: Any) -> Shape:
     return tuple(shapes[0]) if isinstance(shapes, list) else shapes
 
 
-def _give_dtype(cell: RNNCell, dtype: str | None) -> None:
-    """Has a cell, and the cells inside, make weights of the layer's dtype, unless it has one of its own."""
-    if cell.dtype is None:
-        cell.dtype = dtype
-    for inner in cell.cells if isinstance(cell, StackedRNNCells) else ():
-        _give_dtype(inner, cell.dtype)
+def give_dtype(layer: WeightHolder, dtype: str | None) -> None:
+    """Has a layer, and the layers inside, make weights of a dtype, as far as it has none of its own."""
+    layer.dtype = layer.dtype or dtype
+    for inner in layer._sublayers():  # pyright: ignore[reportPrivateUsage]
+        give_dtype(inner, layer.dtype)
