@@ -17,6 +17,7 @@ import numpy as np
 __all__ = [
     "DIFFERENTIABLE",
     "HALVES",
+    "MAX_RANK",
     "Array",
     "DType",
     "as_numpy",
@@ -50,6 +51,8 @@ _NAMES: dict[np.dtype[Any], DType] = {dtype: name for name, dtype in _NUMPY.item
 HALVES = "eE"  # float16, bfloat16
 DIFFERENTIABLE = "fdFeE"
 
+MAX_RANK = 32  # the axes of a tensor at most: some of NumPy's functions take no more
+
 _halves_have_come: list[Callable[[], None]] = []
 
 # Promotion takes the later of the two; bool gives way to all, complex64 to none.
@@ -67,7 +70,7 @@ def numpy_dtype(dtype: str, op: str = "dtype") -> np.dtype[Any]:
     except (KeyError, TypeError):
         if isinstance(dtype, str) and dtype in _HALF_NAMES:
             return _add_half(dtype, op)
-        raise ValueError(f"{op}: unknown dtype {dtype!r}; use one of {', '.join(get_args(DType))}") from None
+        raise ValueError(f"{op}: unknown dtype {dtype!r:.80}; use one of {', '.join(get_args(DType))}") from None
 
 
 def dtype_name(dtype: np.dtype[Any]) -> DType:
@@ -193,7 +196,7 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
     elif isinstance(value, bool):
         return np.array(value)
     elif isinstance(value, (int, float)):
-        return np.array(value, np.float32)
+        return _numbers(value, np.float32, op, argument)
     else:
         target = None
     array = as_numpy(value, op, argument)
@@ -224,8 +227,13 @@ def to_array(value: Any, dtype: str | None = None, op: str = "tensor", argument:
 
 def as_numpy(value: Any, op: str, argument: str) -> Array:
     """The values as a NumPy array of whatever dtype they have; perhaps the caller's own memory."""
-    if isinstance(value, np.ndarray):
-        return cast("Array", value)
+    array = cast("Array", value) if isinstance(value, np.ndarray) else _as_array(value, op, argument)
+    if array.ndim > MAX_RANK:
+        raise ValueError(f"{op}: {argument} has {array.ndim} axes; tensors have {MAX_RANK} at most")
+    return array
+
+
+def _as_array(value: Any, op: str, argument: str) -> Array:
     try:
         if hasattr(value, "to_numpy"):  # pandas
             return np.asarray(value.to_numpy())
@@ -235,7 +243,7 @@ def as_numpy(value: Any, op: str, argument: str) -> Array:
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise ValueError(f"{op}: {argument} is ragged: its nested sequences differ in length") from None
-        raise
+        raise ValueError(f"{op}: {argument} cannot become an array: {error}") from error
 
 
 def _is_python_data(value: Any) -> bool:
@@ -253,15 +261,22 @@ def _plain_objects(array: Array, op: str, argument: str) -> Array:
     if all(issubclass(kind, (str, bytes)) for kind in kinds):
         return array
     if all(issubclass(kind, (Number, np.bool_)) for kind in kinds):
-        return array.astype(
-            complex if any(issubclass(kind, (complex, np.complexfloating)) for kind in kinds) else float
-        )
+        is_complex = any(issubclass(kind, (complex, np.complexfloating)) for kind in kinds)
+        return _numbers(array, np.complex128 if is_complex else np.float64, op, argument)
     for item in array.flat:
         if not isinstance(item, (str, bytes, Number, np.bool_)):
             raise TypeError(
                 f"{op}: {argument} holds {type(item).__name__} {item!r}; a tensor holds numbers, bools or strings"
             )
     raise TypeError(f"{op}: {argument} holds strings and numbers together; a tensor has one dtype")
+
+
+def _numbers(value: Any, dtype: type[np.generic], op: str, argument: str) -> Array:
+    """A number of Python, or an array of them, in a dtype that all but the largest integers fit."""
+    try:
+        return np.array(value, dtype)
+    except OverflowError:
+        raise ValueError(f"{op}: {argument} holds an integer that is too large for any dtype") from None
 
 
 def _decode_strings(array: Array, op: str, argument: str) -> Array:

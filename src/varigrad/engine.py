@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from varigrad.dtypes import HALVES, Array, dtype_name, when_halves_come
-from varigrad.errors import KernelError, VariGradError
+from varigrad.errors import KernelError, OutOfMemoryError, VariGradError
 from varigrad.halves import widened, widened_update
 from varigrad.observe import OBSERVERS
 from varigrad.tensor import Tensor, Variable, format_shape
@@ -309,7 +309,22 @@ def _recover(name: str, inputs: Sequence[Tensor], attrs: Attrs, error: Exception
         with np.errstate(all="ignore"):
             return _active[name](*[t.storage for t in inputs], **attrs)
     if isinstance(error, MemoryError):
-        raise error
+        raise OutOfMemoryError(f"{_called_as(name)}: {error}") from None
     given = ", ".join(f"{format_shape(t.shape)} {t.dtype}" for t in inputs)
     kind = TypeError if isinstance(error, TypeError) else ValueError
-    raise kind(f"{name}: {error} (inputs: {given})") from error
+    raise kind(f"{_called_as(name)}: {error} (inputs: {given})") from error
+
+
+def _called_as(kernel: str) -> str:
+    """The op that led to a kernel, as the user called it; the kernel itself if it was run without one."""
+    name = kernel
+    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("varigrad.ops."):
+            if frame.f_code.co_name[0] not in "_<" and module != "varigrad.ops.arguments":
+                name = frame.f_code.co_name
+        elif module != __name__:
+            break
+        frame = frame.f_back
+    return name

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["DataError", "DisposedError", "GradientError", "KernelError", "OutOfRangeError", "VariGradError"]
+__all__ = [
+    "DataError",
+    "DisposedError",
+    "GradientError",
+    "KernelError",
+    "OutOfMemoryError",
+    "OutOfRangeError",
+    "VariGradError",
+]
 
 
 class VariGradError(Exception):
@@ -56,6 +64,17 @@ class DataError(VariGradError, ValueError):
     >>> vg.data.load_sample("tulips")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     varigrad.errors.DataError: there is no built-in data set 'tulips'; there is ...
+    """
+
+
+class OutOfMemoryError(VariGradError, MemoryError):
+    """The machine has not the memory that a result needs.
+
+    >>> import varigrad as vg
+    >>> vg.ones([2**40, 1024])
+    Traceback (most recent call last):
+    varigrad.errors.OutOfMemoryError: ones: Unable to allocate 4.00 PiB for an array with shape (1099511627776, 1024) \
+and data type float32
     """
 
 

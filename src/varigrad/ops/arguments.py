@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from varigrad.dtypes import DType, as_numpy, dtype_name, kind_of, numpy_dtype, promote, to_array
+from varigrad.dtypes import MAX_RANK, DType, as_numpy, dtype_name, kind_of, numpy_dtype, promote, to_array
 from varigrad.engine import NO_ATTRS, Attrs, make_tensor, run_kernel
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
+    "MOST_VALUES",
     "NUMERIC",
     "REAL",
     "TensorLike",
@@ -39,6 +42,10 @@ __all__ = [
 
 # Anything that an op takes where it says tensor: a tensor, a number, nested sequences, a NumPy array, a pandas object.
 TensorLike: TypeAlias = Any
+
+
+# More than this, of 16 bytes each, cannot be addressed.
+MOST_VALUES = sys.maxsize // 16
 
 
 def convert(value: TensorLike, op: str, argument: str, dtype: str | None = None) -> Tensor:
@@ -88,15 +95,16 @@ def accept(value: TensorLike, op: str, argument: str, kinds: str) -> Tensor:
     raise TypeError(f"{op}: {argument} must be {_WANTED.get(kinds, 'real')}, got {x.dtype}")
 
 
-def holds_tensors(value: TensorLike) -> bool:
-    """Whether tensors are among the items of nested lists or tuples."""
-    if not isinstance(value, (list, tuple)):
+def holds_tensors(value: TensorLike, depth: int = MAX_RANK) -> bool:
+    """Whether tensors are among the items of nested lists or tuples, which are not looked for deeper than `depth`."""
+    if not isinstance(value, (list, tuple)) or not depth:
         return False
     items = cast("Sequence[Any]", value)
     kinds: set[type] = set(map(type, items))
     if any(issubclass(kind, Tensor) for kind in kinds):
         return True
-    return any(issubclass(kind, (list, tuple)) for kind in kinds) and any(holds_tensors(item) for item in items)
+    nested = any(issubclass(kind, (list, tuple)) for kind in kinds)
+    return nested and any(holds_tensors(item, depth - 1) for item in items)
 
 
 def _stack(items: Sequence[TensorLike], op: str, argument: str) -> Tensor:
@@ -110,6 +118,8 @@ def _stack(items: Sequence[TensorLike], op: str, argument: str) -> Tensor:
                 f"{op}: {argument} is ragged: item 0 has shape {format_shape(parts[0].shape)}, "
                 f"item {place} has {format_shape(part.shape)}"
             )
+    if parts[0].rank == MAX_RANK:
+        raise ValueError(f"{op}: {argument} is nested too deep; tensors have {MAX_RANK} axes at most")
     return run_kernel("Pack", tuple([convert(part, op, argument, dtype) for part in parts]), {"axis": 0})
 
 
@@ -275,7 +285,7 @@ def normalize_axis(op: str, axis: Any, rank: int, argument: str = "axis") -> int
     try:
         position = operator.index(axis)
     except TypeError:
-        raise TypeError(f"{op}: {argument} must be an integer, got {axis!r}") from None
+        raise TypeError(f"{op}: {argument} must be an integer, got {axis!r:.80}") from None
     if not -rank <= position < rank:
         raise ValueError(f"{op}: {argument} {position} is out of range for a tensor of rank {rank}")
     return position % rank
@@ -286,9 +296,12 @@ def normalize_shape(op: str, shape: Any, argument: str = "shape") -> tuple[int, 
     try:
         lengths = tuple([operator.index(n) for n in shape])
     except TypeError:
-        raise TypeError(f"{op}: {argument} must be a list of integers, got {shape!r}") from None
-    if lengths and min(lengths) < 0:
-        raise ValueError(f"{op}: {argument} {format_shape(lengths)} has a negative length")
+        raise TypeError(f"{op}: {argument} must be a list of integers, got {shape!r:.80}") from None
+    if lengths and (min(lengths) < 0 or max(lengths) > MOST_VALUES or math.prod(lengths) > MOST_VALUES):
+        wrong = "has a negative length" if min(lengths) < 0 else "is more than any memory can hold"
+        raise ValueError(f"{op}: {argument} {format_shape(lengths)} {wrong}")
+    if len(lengths) > MAX_RANK:
+        raise ValueError(f"{op}: {argument} has {len(lengths)} lengths; tensors have {MAX_RANK} axes at most")
     return lengths
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["flag", "integer", "items_of", "number", "one_of"]
+__all__ = ["flag", "integer", "integers", "items_of", "number", "one_of", "text"]
+
+_LARGEST = int(sys.float_info.max)
 
 
 def number(op: str, argument: str, value: Any) -> float:
@@ -21,13 +23,16 @@ def number(op: str, argument: str, value: Any) -> float:
 
     Raises:
         TypeError: It is none.
+        ValueError: It is an integer larger than any float.
     """
-    if value.__class__ is float or value.__class__ is int:
+    if value.__class__ is float or (value.__class__ is int and -_LARGEST <= value <= _LARGEST):
         return value
     if isinstance(value, numbers.Real) or (getattr(value, "shape", None) == () and not isinstance(value, np.generic)):
         try:
             return float(value)
-        except (TypeError, ValueError, OverflowError):
+        except OverflowError:
+            raise ValueError(f"{op}: {argument} {_shown(value)} is too large") from None
+        except (TypeError, ValueError):
             pass
     raise TypeError(f"{op}: {argument} must be a number, got {_shown(value)}")
 
@@ -45,10 +50,16 @@ def integer(op: str, argument: str, value: Any, least: int | None = 0) -> int:
         raise TypeError(f"{op}: {argument} must be an integer, got {_shown(value)}") from None
     if least is not None and found < least:
         wanted = f"be {least} or more" if least else "not be negative"
-        raise ValueError(f"{op}: {argument} must {wanted}, got {found}")
+        raise ValueError(f"{op}: {argument} must {wanted}, got {_shown(found)}")
     if abs(found) > sys.maxsize:
-        raise ValueError(f"{op}: {argument} {found} is too large")
+        raise ValueError(f"{op}: {argument} {_shown(found)} is too large")
     return found
+
+
+def integers(op: str, argument: str, value: Any, least: int | None = 0) -> tuple[int, ...]:
+    """The integers in a list, each as `integer` takes it."""
+    items = items_of(op, argument, value)
+    return tuple([integer(op, f"{argument}[{place}]", item, least) for place, item in enumerate(items)])
 
 
 def flag(op: str, argument: str, value: Any) -> bool:
@@ -77,13 +88,24 @@ def one_of(op: str, argument: str, value: Any, words: Iterable[str]) -> str:
     raise ValueError(f"{op}: {argument} must be {known}, got {_shown(value)}")
 
 
+def text(op: str, argument: str, value: Any) -> str:
+    """A string.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{op}: {argument} must be a string, got {_shown(value)}")
+
+
 def items_of(op: str, argument: str, value: Any) -> Sequence[Any]:
     """The items of a list, tuple, array or the like.
 
     Raises:
         TypeError: It has none.
     """
-    if not isinstance(value, (str, bytes)):
+    if not isinstance(value, (str, bytes, dict, set)):
         try:
             return list(value)
         except TypeError:
