@@ -261,7 +261,7 @@ def test_the_huber_loss_is_smooth_where_its_parts_meet():
         (lambda: vg.losses.compute_weighted_loss([1, 2, 3], [1, 2]), "compute_weighted_loss: weights do not broadcast"),
         (
             lambda: vg.losses.compute_weighted_loss([1], None, "average"),
-            "reduction must be one of mean, none, .*'average'",
+            "reduction must be 'none', 'mean', .*'average'",
         ),
         (lambda: vg.losses.softmax_cross_entropy(1, 2), r"must have an axis of classes, got shape \[\]"),
         (lambda: vg.losses.softmax_cross_entropy([1], [2], None, 1.5), "label_smoothing must be from 0 to 1, got 1.5"),

@@ -274,7 +274,7 @@ def test_any_shape_can_be_drawn(shape, seed):
         (lambda: vg.random_normal([2], dtype="bool"), "random_normal: dtype"),
         (lambda: vg.random_uniform([2], dtype="string"), "random_uniform: dtype"),
         (lambda: vg.random_uniform([-2]), "negative length"),
-        (lambda: vg.truncated_normal([2], 0, -1), "std_dev must not be negative"),
+        (lambda: vg.truncated_normal([2], 0, -1), "std_dev must be finite, and the latter not negative"),
         (lambda: vg.random_gamma([2], 0), "must be positive"),
         (lambda: vg.dropout([1.0], 1), "rate must be at least 0 and less than 1"),
         (lambda: vg.dropout([[1.0, 2.0]], 0.5, [2, 2]), "does not broadcast"),

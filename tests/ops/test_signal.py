@@ -71,10 +71,10 @@ def test_a_short_time_transform_of_tensorflow_js():
     [
         (lambda: vg.signal.frame([1, 2], 1, 0), ValueError, "frame_step must be positive, got 0"),
         (lambda: vg.signal.frame([1, 2], -1, 1), ValueError, "negative"),
-        (lambda: vg.signal.frame([1, 2], 1.5, 1), TypeError, "frame: frame_length, frame_step must be"),
+        (lambda: vg.signal.frame([1, 2], 1.5, 1), TypeError, "frame: frame_length must be"),
         (lambda: vg.signal.frame(1.0, 1, 1), ValueError, "frame: signal must have rank 1 or more"),
-        (lambda: vg.signal.hann_window(-1), ValueError, "window_length .* negative"),
-        (lambda: vg.enclosing_power_of_two(0), ValueError, "value must be positive"),
+        (lambda: vg.signal.hann_window(-1), ValueError, "hann_window: window_length must not be negative, got -1"),
+        (lambda: vg.enclosing_power_of_two(0), ValueError, "value must be 1 or more, and finite, got 0"),
         (
             lambda: vg.signal.stft([1, 2, 3], 2, 1, window_fn=lambda n: vg.ones([n + 1])),
             ValueError,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from varigrad.ops.arguments import TensorLike, convert, of_rank
+from varigrad.ops.arguments import TensorLike, accept, convert, of_rank
 from varigrad.ops.arithmetic import add, mul, sub
+from varigrad.ops.options import flag, number
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["moving_average"]
@@ -45,10 +46,10 @@ def moving_average(
             f"(v: {format_shape(average.shape)}, x: {format_shape(value.shape)})"
         )
     weight = 1.0 - _scalar(decay, "decay")
-    if zero_debias:
+    if flag("moving_average", "zero_debias", zero_debias):
         if step is None:
             raise ValueError("moving_average: zero_debias needs the step")
-        seen = 1.0 - _scalar(decay, "decay") ** _scalar(step, "step")
+        seen = 1.0 - _power(_scalar(decay, "decay"), _scalar(step, "step"))
         if not isinstance(seen, Tensor) and not seen:
             raise ValueError(
                 f"moving_average: zero_debias needs a decay below 1 and a step from 1 on, got {decay}, {step}"
@@ -59,4 +60,13 @@ def moving_average(
 
 def _scalar(value: TensorLike, argument: str) -> Any:
     """A Python number as it is, so that no dtype rounds it; anything else as a tensor."""
-    return value if isinstance(value, (int, float)) else of_rank("moving_average", 0, value, argument)
+    if isinstance(value, (int, float)):
+        return number("moving_average", argument, value)
+    return of_rank("moving_average", 0, accept(value, "moving_average", argument, "f"), argument)
+
+
+def _power(decay: Any, step: Any) -> Any:
+    try:
+        return decay**step
+    except (OverflowError, ZeroDivisionError):
+        raise ValueError(f"moving_average: decay to the power of step overflows, got {decay} and {step}") from None

@@ -20,6 +20,8 @@ Pad = str | int | Sequence[Sequence[int]]
 # What that comes to on each spatial axis.
 Pads = tuple[tuple[int, int], ...]
 
+_MOST = 2**31 - 1
+
 _ROUNDING: dict[str | None, Callable[[float], int]] = {
     None: math.floor,
     "ceil": math.ceil,
@@ -135,11 +137,13 @@ def per_axis(op: str, argument: str, value: Steps, axes: int) -> tuple[int, ...]
             )
         )
     except TypeError:
-        raise TypeError(f"{op}: {argument} must be an integer or {axes} of them, got {value!r}") from None
+        raise TypeError(f"{op}: {argument} must be an integer or {axes} of them, got {value!r:.80}") from None
     if len(numbers) == 1:
         numbers *= axes
     if len(numbers) != axes or min(numbers) < 1:
-        raise ValueError(f"{op}: {argument} must be {axes} positive integers or one for all, got {value!r}")
+        raise ValueError(f"{op}: {argument} must be {axes} positive integers or one for all, got {value!r:.80}")
+    if max(numbers) > _MOST:
+        raise ValueError(f"{op}: {argument} must be below 2**31, got {value!r:.80}")
     return numbers
 
 
@@ -165,6 +169,8 @@ def explicit_pads(op: str, pad: Any, axes: int, channels_first: bool) -> Pads:
         pairs = pairs[1:]  # as for an image of height 1
     if len(pairs) != axes + 2 or min(map(min, pairs)) < 0:
         raise ValueError(
-            f"{op}: pad must be 'same', 'valid', a whole number, or [before, after] for each axis, got {pad!r}"
+            f"{op}: pad must be 'same', 'valid', a whole number, or [before, after] for each axis, got {pad!r:.80}"
         )
+    if max(map(max, pairs)) > _MOST:
+        raise ValueError(f"{op}: pad must be below 2**31, got {pad!r:.80}")
     return tuple(pairs[2:] if channels_first else pairs[1:-1])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
-from varigrad.ops.arguments import ORDERED, TensorLike, accept, convert, convert_integers
+from varigrad.ops.arguments import ORDERED, TensorLike, accept, convert, convert_integers, normalize_shape
 from varigrad.ops.options import flag, integer
 from varigrad.tensor import Tensor, format_shape
 
@@ -149,7 +149,7 @@ def dense_bincount(x: TensorLike, weights: TensorLike, size: int, binary_output:
 def _counted(op: str, x: TensorLike, weights: TensorLike, size: int) -> tuple[Tensor, Tensor]:
     x = convert_integers(x, op, "x")
     weights = make_tensor(np.zeros(0, np.float32)) if weights is None else accept(weights, op, "weights", ORDERED)
-    integer(op, "size", size)
+    normalize_shape(op, (integer(op, "size", size),), "size")
     if weights.size not in (0, x.size):
         raise ValueError(
             f"{op}: there must be a weight for each element of x, or none "
@@ -180,6 +180,6 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: i
             f"{op}: labels and predictions must be vectors of one length "
             f"(labels: {format_shape(labels.shape)}, predictions: {format_shape(predictions.shape)})"
         )
-    if isinstance(num_classes, bool) or not isinstance(num_classes, int) or num_classes < 1:
-        raise ValueError(f"{op}: num_classes must be a positive integer, got {num_classes!r}")
+    num_classes = integer(op, "num_classes", num_classes, 1)
+    normalize_shape(op, (num_classes, num_classes), "the result's shape")
     return run_kernel("ConfusionMatrix", (labels, predictions), {"num_classes": num_classes})

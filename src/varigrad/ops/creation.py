@@ -9,7 +9,15 @@ from typing import Any
 
 from varigrad.dtypes import to_array
 from varigrad.engine import make_tensor, run_kernel
-from varigrad.ops.arguments import TensorLike, check_dtype, convert, convert_integers, holds_tensors, normalize_shape
+from varigrad.ops.arguments import (
+    MOST_VALUES,
+    TensorLike,
+    check_dtype,
+    convert,
+    convert_integers,
+    holds_tensors,
+    normalize_shape,
+)
 from varigrad.ops.options import flag, number, one_of
 from varigrad.tensor import Tensor, TensorBuffer, Variable, format_shape
 
@@ -65,16 +73,20 @@ def tensor(values: Any, shape: Sequence[int] | None = None, dtype: str | None = 
     >>> vg.tensor([1, 2, 3, 4], [2, 2], "int32").shape
     (2, 2)
     """
+    return _make("tensor", values, shape, dtype)
+
+
+def _make(op: str, values: Any, shape: Sequence[int] | None, dtype: str | None, argument: str = "values") -> Tensor:
     if isinstance(values, Tensor) or holds_tensors(values):
-        return _from_tensors(values, shape, dtype)
-    array = to_array(values, dtype, "tensor")
+        return _from_tensors(op, values, shape, dtype, argument)
+    array = to_array(values, dtype, op, argument)
     if shape is not None:
-        target = normalize_shape("tensor", shape)
+        target = normalize_shape(op, shape)
         if math.prod(target) != array.size:
-            raise ValueError(f"tensor: {array.size} values do not fill shape {format_shape(target)}")
+            raise ValueError(f"{op}: {array.size} values do not fill shape {format_shape(target)}")
         if isinstance(values, (list, tuple)) and not _nests_as(array.shape, target):
             raise ValueError(
-                f"tensor: the values are nested as {format_shape(array.shape)}, which is not shape "
+                f"{op}: the values are nested as {format_shape(array.shape)}, which is not shape "
                 f"{format_shape(target)}; give them flat, or reshape the tensor"
             )
         array = array.reshape(target)
@@ -88,23 +100,26 @@ def _nests_as(nesting: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     return nesting[:outer] == shape[:outer]
 
 
-def _from_tensors(values: Any, shape: Sequence[int] | None, dtype: str | None) -> Tensor:
-    x = convert(values, "tensor", "values", dtype)
+def _from_tensors(op: str, values: Any, shape: Sequence[int] | None, dtype: str | None, argument: str) -> Tensor:
+    x = convert(values, op, argument, None if dtype is None else check_dtype(op, dtype))
     if shape is None:
         return run_kernel("Identity", (x,)) if x is values else x
-    target = normalize_shape("tensor", shape)
+    target = normalize_shape(op, shape)
     if math.prod(target) != x.size:
-        raise ValueError(f"tensor: {x.size} values do not fill shape {format_shape(target)}")
+        raise ValueError(f"{op}: {x.size} values do not fill shape {format_shape(target)}")
     return run_kernel("Reshape", (x,), {"shape": target})
 
 
 def _tensor_of_rank(rank: int, values: Any, shape: Sequence[int] | None, dtype: str | None) -> Tensor:
-    if shape is not None and len(shape) != rank:
-        raise ValueError(f"tensor{rank}d: shape must have {rank} lengths, got {format_shape(list(shape))}")
-    result = tensor(values, dtype=dtype) if shape is None else tensor(values, shape, dtype)
+    op = f"tensor{rank}d"
+    if shape is not None:
+        shape = normalize_shape(op, shape)
+        if len(shape) != rank:
+            raise ValueError(f"{op}: shape must have {rank} lengths, got {format_shape(shape)}")
+    result = _make(op, values, shape, dtype)
     if result.rank != rank:
         raise ValueError(
-            f"tensor{rank}d: values must be nested {rank} deep, got shape {format_shape(result.shape)}; "
+            f"{op}: values must be nested {rank} deep, got shape {format_shape(result.shape)}; "
             "give a shape for flat values"
         )
     return result
@@ -177,7 +192,7 @@ def scalar(value: Any, dtype: str | None = None) -> Tensor:
     >>> vg.scalar(2.5).item()
     2.5
     """
-    result = tensor(value, dtype=dtype)
+    result = _make("scalar", value, None, dtype, "value")
     if result.rank:
         raise ValueError(f"scalar: needs one value, got shape {format_shape(result.shape)}")
     return result
@@ -207,6 +222,8 @@ def variable(
     >>> w
     Variable([1., 2.], shape=[2], dtype=float32, name='weights_example')
     """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"variable: name must be a string, got {name!r:.80}")
     if holds_tensors(initial_value):
         initial_value = convert(initial_value, "variable", "initial_value")
     value = initial_value.storage if isinstance(initial_value, Tensor) else initial_value
@@ -233,9 +250,10 @@ def ones(shape: Sequence[int], dtype: str = "float32") -> Tensor:
     >>> vg.ones([2], "int32").tolist()
     [1, 1]
     """
+    dtype = check_dtype("ones", dtype)
     if dtype == "string":
         raise TypeError("ones: there is no one among strings; vg.fill repeats a text")
-    attrs = {"shape": normalize_shape("ones", shape), "value": 1, "dtype": check_dtype("ones", dtype)}
+    attrs = {"shape": normalize_shape("ones", shape), "value": 1, "dtype": dtype}
     return run_kernel("Fill", (), attrs)
 
 
@@ -344,10 +362,14 @@ def range(start: float, stop: float, step: float = 1, dtype: str = "float32") ->
     >>> vg.range(3, 0, dtype="int32").tolist()
     [3, 2, 1]
     """
+    start, stop, step = number("range", "start", start), number("range", "stop", stop), number("range", "step", step)
     if step == 0:
         raise ValueError("range: the step must not be 0")
     if step == 1 and stop < start:
         step = -1
+    count = (float(stop) - float(start)) / float(step)
+    if not (math.isfinite(count) and count < MOST_VALUES):
+        raise ValueError(f"range: from {start} to {stop} by {step} there are more numbers than any memory can hold")
     attrs = {"start": start, "stop": stop, "step": step, "dtype": check_dtype("range", dtype)}
     return run_kernel("Range", (), attrs)
 
@@ -482,7 +504,7 @@ def buffer(shape: Sequence[int], dtype: str = "float32", values: Any = None) -> 
     >>> b.to_tensor().tolist()
     [[0.0, 3.0], [0.0, 0.0]]
     """
-    return TensorBuffer(normalize_shape("buffer", shape), dtype, values)
+    return TensorBuffer(normalize_shape("buffer", shape), check_dtype("buffer", dtype), values)
 
 
 def print(x: TensorLike, verbose: bool = False) -> None:

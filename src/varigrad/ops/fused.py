@@ -9,6 +9,7 @@ from varigrad.ops.convolution import convolve
 from varigrad.ops.elementwise import leaky_relu, prelu, relu6
 from varigrad.ops.matmul import check_product, rank_too_low
 from varigrad.ops.matmul import mat_mul as unfused_mat_mul
+from varigrad.ops.options import flag
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["conv2d", "depthwise_conv2d", "mat_mul"]
@@ -64,7 +65,10 @@ def mat_mul(
         inputs = (a, b, bias)
     else:
         inputs = (a, b, convert(bias, "fused.mat_mul", "bias", a.dtype))
-    inside = activation if activation in _INSIDE else "linear"
+    if transpose_a.__class__ is not bool or transpose_b.__class__ is not bool:
+        transpose_a = flag("fused.mat_mul", "transpose_a", transpose_a)
+        transpose_b = flag("fused.mat_mul", "transpose_b", transpose_b)
+    inside = _inside("fused.mat_mul", activation)
     try:
         y = run_kernel(
             "_FusedMatMul", inputs, {"transpose_a": transpose_a, "transpose_b": transpose_b, "activation": inside}
@@ -101,7 +105,7 @@ def conv2d(
     [[[2.0, 3.0], [0.0, 0.0]]]
     """
     op = "fused.conv2d"
-    inside = activation if activation in _INSIDE else "linear"
+    inside = _inside(op, activation)
     y = convolve(op, "FusedConv2D", 2, x, filter, strides, pad, data_format, dilations, dim_rounding_mode, bias, inside)
     if inside == activation:
         return y
@@ -132,13 +136,20 @@ def depthwise_conv2d(
     [[[1.0, 0.0]]]
     """
     op = "fused.depthwise_conv2d"
-    inside = activation if activation in _INSIDE else "linear"
+    inside = _inside(op, activation)
     y = convolve(
         op, "FusedDepthwiseConv2D", 2, x, filter, strides, pad, data_format, dilations, dim_rounding_mode, bias, inside
     )
     if inside == activation:
         return y
     return _activate(op, y, activation, prelu_activation_weights, leakyrelu_alpha, data_format == "NCHW")
+
+
+def _inside(op: str, activation: str | None) -> str:
+    """What the kernel does of an activation."""
+    if activation is not None and not isinstance(activation, str):
+        raise TypeError(f"{op}: activation must be one of {_NAMES}, got {activation!r:.80}")
+    return activation if activation in _INSIDE else "linear"
 
 
 def _activate(

@@ -8,6 +8,7 @@ from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import REAL, TensorLike, accept, cast_to, convert, of_rank, require_floating
 from varigrad.ops.arithmetic import scale
 from varigrad.ops.comparison import greater, less_equal
+from varigrad.ops.options import flag, number, one_of
 from varigrad.ops.resampling import (
     crop_and_resize,
     resize_bilinear,
@@ -139,12 +140,11 @@ def threshold(image: TensorLike, method: str = "binary", inverted: bool = False,
     image = of_rank(op, 3, accept(image, op, "image", REAL), "image")
     if image.shape[2] not in (1, 3):
         raise ValueError(f"{op}: image must have 1 or 3 channels, got shape {format_shape(image.shape)}")
-    if method not in ("binary", "otsu"):
-        raise ValueError(f"{op}: method must be 'binary' or 'otsu', got {method!r}")
+    method, inverted = one_of(op, "method", method, ("binary", "otsu")), flag(op, "inverted", inverted)
     gray = _brightness(image) if image.shape[2] == 3 else accept(image, op, "image", "f")
     if method == "otsu":
         limit = run_kernel("OtsuThreshold", (gray,))
     else:
-        limit = make_tensor(np.array(255 * thresh_value, np.float32))
+        limit = make_tensor(np.array(255 * number(op, "thresh_value", thresh_value), np.float32))
     chosen = less_equal(gray, limit) if inverted else greater(gray, limit)
     return scale(cast_to(chosen, "int32"), 255)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
-from varigrad.dtypes import DType, promote
+from varigrad.dtypes import MAX_RANK, DType, promote
 from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import TensorLike, convert, convert_each, normalize_axis, of_rank
-from varigrad.ops.options import items_of
+from varigrad.ops.options import integer, integers, items_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["concat", "concat1d", "concat2d", "concat3d", "concat4d", "split", "stack", "unstack"]
@@ -114,6 +113,8 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """
     parts = _of_one_dtype("stack", tensors)
     first = parts[0].shape
+    if len(first) == MAX_RANK:
+        raise ValueError(f"stack: the tensors have {MAX_RANK} axes, and tensors have no more")
     axis = normalize_axis("stack", axis, len(first) + 1)
     for position, part in enumerate(parts):
         if part.shape != first:
@@ -149,11 +150,12 @@ def split(x: TensorLike, num_or_size_splits: int | Sequence[int], axis: int = 0)
 
 def split_sizes(op: str, given: int | Sequence[int], length: int, axis: int) -> tuple[int, ...]:
     """The length of each part of an axis."""
-    if isinstance(given, int):
+    if isinstance(given, int) or getattr(given, "shape", None) == ():
+        given = integer(op, "num_or_size_splits", given, None)
         if given < 1 or length % given:
             raise ValueError(f"{op}: axis {axis} is {length} long, which does not make {given} equal parts")
         return (length // given,) * given
-    sizes = [operator.index(n) for n in given]
+    sizes = list(integers(op, "num_or_size_splits", given, None))
     if sizes.count(-1) > 1:
         raise ValueError(f"{op}: num_or_size_splits {sizes} leaves more than one length to work out")
     if -1 in sizes:
@@ -161,7 +163,7 @@ def split_sizes(op: str, given: int | Sequence[int], length: int, axis: int) -> 
         sizes[place] = 0
         sizes[place] = length - sum(sizes)
     if sum(sizes) != length or min(sizes, default=0) < 0:
-        raise ValueError(f"{op}: num_or_size_splits {list(given)} does not add up to axis {axis}, which is {length}")
+        raise ValueError(f"{op}: num_or_size_splits {list(sizes)} does not add up to axis {axis}, which is {length}")
     return tuple(sizes)
 
 

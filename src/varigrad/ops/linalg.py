@@ -9,12 +9,20 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
-from varigrad.ops.arguments import TensorLike, accept, convert, convert_floating, normalize_axes, normalize_axis
+from varigrad.ops.arguments import (
+    TensorLike,
+    accept,
+    broadcast_shapes,
+    convert,
+    convert_floating,
+    normalize_axes,
+    normalize_axis,
+)
 from varigrad.ops.arithmetic import mul
 from varigrad.ops.elementwise import abs as absolute
 from varigrad.ops.elementwise import sign
 from varigrad.ops.joining import stack, unstack
-from varigrad.ops.options import flag, number
+from varigrad.ops.options import flag, integer, number
 from varigrad.ops.reduction import max as max_of
 from varigrad.ops.reduction import min as min_of
 from varigrad.ops.reduction import sum as sum_of
@@ -144,6 +152,11 @@ def clip_by_norm(x: TensorLike, clip_norm: TensorLike, axis: int | Sequence[int]
             raise ValueError(f"clip_by_norm: clip_norm must not be negative, got {clip_norm!r}")
     limit = convert(clip_norm, "clip_by_norm", "clip_norm", x.dtype)
     length = _norm("clip_by_norm", x, "euclidean", axis, keep_dims=True)
+    if limit.rank and broadcast_shapes("clip_by_norm", x.shape, limit.shape) != x.shape:
+        raise ValueError(
+            f"clip_by_norm: clip_norm does not broadcast to x "
+            f"(x: {format_shape(x.shape)}, clip_norm: {format_shape(limit.shape)})"
+        )
     larger = run_kernel("Maximum", (length, limit))
     return mul(x, run_kernel("DivNoNan", (limit, larger)))
 
@@ -183,8 +196,8 @@ def _diagonals(argument: str, count: int | Tensor, most: int, counted: str) -> T
                 f"{format_shape(count.shape)}"
             )
         return count
-    if count != int(count):
-        raise ValueError(f"band_part: {argument} must be an integer, got {count!r}")
+    if not isinstance(count, float) or not count.is_integer():
+        count = integer("band_part", argument, count, None)
     if count > most:
         raise ValueError(f"band_part: {argument} {count} is more than the {most} {counted} of a")
     return make_tensor(np.array(count, np.int32))
@@ -215,7 +228,7 @@ def qr(x: TensorLike, full_matrices: bool = False) -> QR:
     [[-5.0, -11.0], [0.0, -2.0]]
     """
     x = _matrices("qr", accept(x, "qr", "x", "f"), "x")
-    return QR(*run_kernel_multi("Qr", (x,), {"full_matrices": bool(full_matrices)}))
+    return QR(*run_kernel_multi("Qr", (x,), {"full_matrices": flag("qr", "full_matrices", full_matrices)}))
 
 
 def gram_schmidt(xs: TensorLike) -> Tensor | list[Tensor]:

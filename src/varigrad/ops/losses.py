@@ -21,10 +21,11 @@ import numpy as np
 
 from varigrad.dtypes import promote
 from varigrad.engine import run_kernel, run_kernel_multi
-from varigrad.ops.arguments import TensorLike, accept, cast_to, convert, normalize_axis
+from varigrad.ops.arguments import TensorLike, accept, broadcast_shapes, cast_to, convert, normalize_axis
 from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
 from varigrad.ops.elementwise import abs as absolute
 from varigrad.ops.elementwise import log, relu, square
+from varigrad.ops.options import number, one_of
 from varigrad.ops.reduction import mean
 from varigrad.ops.reduction import sum as sum_of
 from varigrad.tensor import Tensor, format_shape
@@ -58,7 +59,7 @@ class Reduction(StrEnum):
 
 
 _DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
-_REDUCTIONS = frozenset(str(r) for r in Reduction)
+_REDUCTIONS = tuple(str(r) for r in Reduction)
 
 
 def compute_weighted_loss(losses: TensorLike, weights: TensorLike | None = None, reduction: str = _DEFAULT) -> Tensor:
@@ -152,7 +153,7 @@ def huber_loss(
     """
     op = "huber_loss"
     labels, predictions = _pair(op, labels, predictions)
-    delta = convert(delta, op, "delta", labels.dtype)
+    delta = _beside(op, "delta", delta, labels)
     error = absolute(sub(predictions, labels))
     quadratic = run_kernel("Minimum", (error, delta))
     losses = add(scale(square(quadratic), 0.5), mul(delta, sub(error, quadratic)))
@@ -176,7 +177,7 @@ def log_loss(
     """
     op = "log_loss"
     labels, predictions = _pair(op, labels, predictions)
-    epsilon = convert(epsilon, op, "epsilon", labels.dtype)
+    epsilon = _beside(op, "epsilon", epsilon, labels)
     one = mul(labels, log(add(predictions, epsilon)))
     zero = mul(sub(1.0, labels), log(add(sub(1.0, predictions), epsilon)))
     return _reduce(op, scale(add(one, zero), -1.0), weights, reduction)
@@ -256,15 +257,26 @@ def _pair(
     return a, b
 
 
+def _beside(op: str, argument: str, value: TensorLike, labels: Tensor) -> Tensor:
+    """A parameter of a loss: one number, or some that broadcast to the labels."""
+    x = convert(value, op, argument, labels.dtype)
+    if x.rank and broadcast_shapes(op, labels.shape, x.shape) != labels.shape:
+        raise ValueError(
+            f"{op}: {argument} does not broadcast to the labels "
+            f"({argument}: {format_shape(x.shape)}, labels: {format_shape(labels.shape)})"
+        )
+    return x
+
+
 def _smoothed(op: str, labels: Tensor, smoothing: float, classes: int) -> Tensor:
+    smoothing = number(op, "label_smoothing", smoothing)
     if not 0 <= smoothing <= 1:
         raise ValueError(f"{op}: label_smoothing must be from 0 to 1, got {smoothing!r}")
     return add(mul(labels, 1.0 - smoothing), smoothing / classes) if smoothing else labels
 
 
 def _reduce(op: str, losses: Tensor, weights: TensorLike | None, reduction: str) -> Tensor:
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{op}: reduction must be one of {', '.join(sorted(_REDUCTIONS))}, got {reduction!r}")
+    reduction = one_of(op, "reduction", reduction, _REDUCTIONS)
     if weights is not None:
         return _reduce_weighted(op, losses, convert(weights, op, "weights", losses.dtype), reduction)
     if reduction == "none":

@@ -93,6 +93,7 @@ def dot(t1: TensorLike, t2: TensorLike) -> Tensor:
         if t.rank not in (1, 2):
             raise ValueError(f"dot: {name} must be a vector or a matrix, got shape {format_shape(t.shape)}")
     if t1.rank == t2.rank == 2:
+        check_product("dot", t1, t2, False, False)
         return mat_mul(t1, t2)
     return _with_vector("dot", t1, t2, False, False)
 

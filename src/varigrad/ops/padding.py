@@ -53,11 +53,15 @@ def pad(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
     x = convert(x, "pad", "x")
     if not x.rank:
         raise ValueError("pad: x is a scalar, which has no axis to pad; reshape it first")
+    return _pad("pad", x, paddings, constant_value)
+
+
+def _pad(op: str, x: Tensor, paddings: Paddings, constant_value: float) -> Tensor:
     if x.dtype == "string":
-        raise TypeError("pad: x holds strings, but must be numeric or bool")
+        raise TypeError(f"{op}: x holds strings, but must be numeric or bool")
     attrs = {
-        "paddings": _check_paddings("pad", "paddings", paddings, x.rank),
-        "constant_value": number("pad", "constant_value", constant_value),
+        "paddings": _check_paddings(op, "paddings", paddings, x.rank),
+        "constant_value": number(op, "constant_value", constant_value),
     }
     return run_kernel("PadV2", (x,), attrs)
 
@@ -69,7 +73,7 @@ def pad1d(x: TensorLike, paddings: Sequence[int], constant_value: float = 0) -> 
     >>> vg.pad1d([1, 2], [1, 2]).tolist()
     [0.0, 1.0, 2.0, 0.0, 0.0]
     """
-    return pad(of_rank("pad1d", 1, x), [paddings], constant_value)
+    return _pad("pad1d", of_rank("pad1d", 1, x), [paddings], constant_value)
 
 
 def pad2d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
@@ -79,7 +83,7 @@ def pad2d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tenso
     >>> vg.pad2d([[1, 2]], [[0, 1], [1, 0]]).tolist()
     [[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]
     """
-    return pad(of_rank("pad2d", 2, x), paddings, constant_value)
+    return _pad("pad2d", of_rank("pad2d", 2, x), paddings, constant_value)
 
 
 def pad3d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
@@ -89,7 +93,7 @@ def pad3d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tenso
     >>> vg.pad3d([[[1], [2]]], [[0, 0], [1, 0], [0, 1]]).tolist()
     [[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]]
     """
-    return pad(of_rank("pad3d", 3, x), paddings, constant_value)
+    return _pad("pad3d", of_rank("pad3d", 3, x), paddings, constant_value)
 
 
 def pad4d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tensor:
@@ -99,7 +103,7 @@ def pad4d(x: TensorLike, paddings: Paddings, constant_value: float = 0) -> Tenso
     >>> vg.pad4d([[[[1, 2]]]], [[0, 0], [0, 0], [1, 0], [0, 1]], constant_value=9).tolist()
     [[[[9.0, 9.0, 9.0], [1.0, 2.0, 9.0]]]]
     """
-    return pad(of_rank("pad4d", 4, x), paddings, constant_value)
+    return _pad("pad4d", of_rank("pad4d", 4, x), paddings, constant_value)
 
 
 def mirror_pad(x: TensorLike, paddings: Paddings, mode: str) -> Tensor:

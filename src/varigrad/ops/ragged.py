@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import REAL, TensorLike, accept, convert, convert_integers
+from varigrad.ops.options import integer, items_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["RaggedGathered", "RaggedRange", "ragged_gather", "ragged_range", "ragged_tensor_to_tensor"]
@@ -60,14 +61,14 @@ def ragged_gather(
     """
     splits = [
         convert_integers(each, "ragged_gather", f"params_nested_splits[{place}]")
-        for place, each in enumerate(params_nested_splits)
+        for place, each in enumerate(items_of("ragged_gather", "params_nested_splits", params_nested_splits))
     ]
     values = convert(params_dense_values, "ragged_gather", "params_dense_values")
     taken = convert_integers(indices, "ragged_gather", "indices")
     if not splits or not values.rank:
         raise ValueError("ragged_gather: needs at least one vector of splits, and values of rank 1 or more")
     rank = max(taken.rank - 1 + len(splits), 0)
-    if output_ragged_rank is not None and output_ragged_rank != rank:
+    if output_ragged_rank is not None and integer("ragged_gather", "output_ragged_rank", output_ragged_rank) != rank:
         raise ValueError(
             f"ragged_gather: output_ragged_rank must be {rank} for indices of shape {format_shape(taken.shape)} and "
             f"{len(splits)} vectors of splits, got {output_ragged_rank}"
@@ -145,11 +146,11 @@ def ragged_tensor_to_tensor(
             f"{op}: values must have rank 1 or more, and default_value broadcast to one of them "
             f"(values: {format_shape(given.shape)}, default_value: {format_shape(default.shape)})"
         )
-    kinds = tuple([str(kind).lower() for kind in row_partition_types])
+    kinds = tuple([str(kind).lower() for kind in items_of(op, "row_partition_types", row_partition_types)])
     partitions = tuple(
         [
             convert_integers(each, op, f"row_partition_tensors[{place}]")
-            for place, each in enumerate(row_partition_tensors)
+            for place, each in enumerate(items_of(op, "row_partition_tensors", row_partition_tensors))
         ]
     )
     sized = kinds[:1] == ("first_dim_size",)
@@ -158,7 +159,7 @@ def ragged_tensor_to_tensor(
     ):
         raise ValueError(
             f"{op}: there must be a type for each of the {len(partitions)} partitions, 'row_splits' or 'value_rowids', "
-            f"with 'first_dim_size' first if row ids come first; got {list(row_partition_types)}"
+            f"with 'first_dim_size' first if row ids come first; got {list(kinds)}"
         )
     return run_kernel("RaggedTensorToTensor", (lengths, given, default, *partitions), {"row_partition_types": kinds})
 

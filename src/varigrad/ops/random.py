@@ -12,7 +12,7 @@ from varigrad import randomness
 from varigrad.dtypes import is_floating, kind_of, numpy_dtype
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import TensorLike, convert, convert_floating, normalize_shape
-from varigrad.ops.options import flag, items_of, number
+from varigrad.ops.options import flag, integer, items_of, number
 from varigrad.randomness import number_text
 from varigrad.tensor import Tensor, format_shape
 
@@ -45,7 +45,7 @@ def set_random_seed(seed: int | None) -> None:
     >>> first.tolist() == vg.random_normal([3]).tolist()
     True
     """
-    randomness.restart(seed)
+    randomness.restart(None if seed is None else integer("set_random_seed", "seed", seed))
 
 
 def random_normal(
@@ -88,8 +88,11 @@ def truncated_normal(
     >>> vg.truncated_normal([1000]).abs().max().item() <= 2
     True
     """
-    if not std_dev >= 0:
-        raise ValueError(f"truncated_normal: std_dev must not be negative, got {std_dev}")
+    mean, std_dev = number("truncated_normal", "mean", mean), number("truncated_normal", "std_dev", std_dev)
+    if not (0 <= std_dev < math.inf and math.isfinite(mean)):
+        raise ValueError(
+            f"truncated_normal: mean and std_dev must be finite, and the latter not negative, got {mean} and {std_dev}"
+        )
     return _draw("TruncatedNormal", "truncated_normal", shape, dtype, seed, mean=mean, std_dev=std_dev)
 
 
@@ -140,8 +143,8 @@ def random_gamma(
     True
     """
     alpha, beta = number("random_gamma", "alpha", alpha), number("random_gamma", "beta", beta)
-    if not (alpha > 0 and beta > 0):
-        raise ValueError(f"random_gamma: alpha and beta must be positive, got {alpha} and {beta}")
+    if not (0 < alpha < math.inf and 0 < beta < math.inf):
+        raise ValueError(f"random_gamma: alpha and beta must be positive and finite, got {alpha} and {beta}")
     return _draw("RandomGamma", "random_gamma", shape, dtype, seed, alpha=alpha, beta=beta)
 
 
@@ -156,8 +159,9 @@ def rand(shape: Sequence[int], rand_function: Callable[[], float], dtype: str = 
     if not callable(rand_function):
         raise TypeError(f"rand: rand_function must be a function, got {type(rand_function).__name__}")
     lengths = normalize_shape("rand", shape)
-    values = [rand_function() for _ in range(math.prod(lengths))]
-    return make_tensor(np.array(values).astype(numpy_dtype(dtype, "rand")).reshape(lengths))
+    target = numpy_dtype(dtype, "rand")
+    values = [number("rand", "what rand_function returns", rand_function()) for _ in range(math.prod(lengths))]
+    return make_tensor(np.array(values).astype(target).reshape(lengths))
 
 
 def multinomial(logits: TensorLike, num_samples: int, seed: Seed = None, normalized: bool = False) -> Tensor:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from varigrad.ops.arguments import TensorLike, convert, convert_floating, of_rank
+from varigrad.ops.arguments import TensorLike, accept, convert, of_rank
 from varigrad.ops.arithmetic import add, mul
 from varigrad.ops.elementwise import sigmoid
 from varigrad.ops.joining import concat, split
 from varigrad.ops.matmul import mat_mul
+from varigrad.ops.options import items_of
 from varigrad.ops.trigonometry import tanh
 from varigrad.tensor import Tensor, format_shape
 
@@ -52,11 +53,12 @@ def basic_lstm_cell(
     0.3655 0.1750
     """
     op = "basic_lstm_cell"
-    kernel = of_rank(op, 2, convert_floating(lstm_kernel, op, "lstm_kernel"), "lstm_kernel")
-    x = of_rank(op, 2, convert_floating(data, op, "data"), "data")
-    state = of_rank(op, 2, convert_floating(c, op, "c"), "c")
-    output = of_rank(op, 2, convert_floating(h, op, "h"), "h")
-    bias = convert_floating(lstm_bias, op, "lstm_bias")
+    kernel = of_rank(op, 2, accept(lstm_kernel, op, "lstm_kernel", "f"), "lstm_kernel")
+    x = of_rank(op, 2, accept(data, op, "data", "f"), "data")
+    state = of_rank(op, 2, accept(c, op, "c", "f"), "c")
+    output = of_rank(op, 2, accept(h, op, "h", "f"), "h")
+    bias = accept(lstm_bias, op, "lstm_bias", "f")
+    forget_bias = of_rank(op, 0, accept(forget_bias, op, "forget_bias", "f"), "forget_bias")
     units = state.shape[1]
     if (
         not x.shape[0] == state.shape[0] == output.shape[0]
@@ -68,6 +70,8 @@ def basic_lstm_cell(
             f"(data: {format_shape(x.shape)}, c: {format_shape(state.shape)}, h: {format_shape(output.shape)}, "
             f"lstm_kernel: {format_shape(kernel.shape)})"
         )
+    if bias.shape != (4 * units,):
+        raise ValueError(f"{op}: lstm_bias must have shape [{4 * units}], got {format_shape(bias.shape)}")
     gates = add(mat_mul(concat([x, output], 1), kernel), bias)
     i, j, f, o = split(gates, 4, 1)
     new_c = add(mul(state, sigmoid(add(f, forget_bias))), mul(sigmoid(i), tanh(j)))
@@ -97,18 +101,24 @@ def multi_rnn_cell(
     >>> [t.item() for t in c], [t.item() for t in h]
     ([1.0, 4.0], [4.0, 1.0])
     """
-    x = convert(data, "multi_rnn_cell", "data")
-    states = [convert(each, "multi_rnn_cell", f"c[{place}]") for place, each in enumerate(c)]
-    outputs = [convert(each, "multi_rnn_cell", f"h[{place}]") for place, each in enumerate(h)]
-    if not len(lstm_cells) == len(states) == len(outputs):
+    op = "multi_rnn_cell"
+    x = convert(data, op, "data")
+    cells = items_of(op, "lstm_cells", lstm_cells)
+    states = [convert(each, op, f"c[{place}]") for place, each in enumerate(items_of(op, "c", c))]
+    outputs = [convert(each, op, f"h[{place}]") for place, each in enumerate(items_of(op, "h", h))]
+    if not len(cells) == len(states) == len(outputs):
         raise ValueError(
-            f"multi_rnn_cell: {len(lstm_cells)} cells need as many states and outputs, "
-            f"got {len(states)} in c and {len(outputs)} in h"
+            f"{op}: {len(cells)} cells need as many states and outputs, got {len(states)} in c and {len(outputs)} in h"
         )
     new_c: list[Tensor] = []
     new_h: list[Tensor] = []
-    for cell, state, output in zip(lstm_cells, states, outputs, strict=True):
-        state, x = cell(x, state, output)
+    for place, (cell, state, output) in enumerate(zip(cells, states, outputs, strict=True)):
+        if not callable(cell):
+            raise TypeError(f"{op}: lstm_cells[{place}] must be a function, got {cell!r:.80}")
+        made = items_of(op, f"what lstm_cells[{place}] returns", cell(x, state, output))
+        if len(made) != 2:
+            raise ValueError(f"{op}: lstm_cells[{place}] must return (new_c, new_h), but returns {len(made)} items")
+        state, x = made
         new_c.append(state)
         new_h.append(x)
     return new_c, new_h

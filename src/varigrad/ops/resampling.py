@@ -17,6 +17,7 @@ from varigrad.ops.arguments import (
     require_floating,
     reshape_to,
 )
+from varigrad.ops.options import flag, number, one_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["crop_and_resize", "resize_bilinear", "resize_nearest_neighbor", "rotate_with_offset", "transform"]
@@ -71,13 +72,13 @@ def _resize(
 ) -> Tensor:
     if images.rank not in (3, 4):
         raise ValueError(f"{op}: images must have rank 3 or 4, got shape {format_shape(images.shape)}")
-    if align_corners and half_pixel_centers:
-        raise ValueError(f"{op}: align_corners and half_pixel_centers cannot both be True; choose one")
     attrs = {
         "size": _size(op, "size", size),
-        "align_corners": bool(align_corners),
-        "half_pixel_centers": bool(half_pixel_centers),
+        "align_corners": flag(op, "align_corners", align_corners),
+        "half_pixel_centers": flag(op, "half_pixel_centers", half_pixel_centers),
     }
+    if attrs["align_corners"] and attrs["half_pixel_centers"]:
+        raise ValueError(f"{op}: align_corners and half_pixel_centers cannot both be True; choose one")
     batch = reshape_to(images, (1, *images.shape)) if images.rank == 3 else images
     _check_pixels(op, "images", batch)
     resized = run_kernel(kernel, (batch,), attrs)
@@ -140,19 +141,13 @@ def crop_and_resize(
             f"{op}: box_ind must name an image for each box "
             f"(boxes: {format_shape(boxes.shape)}, box_ind: {format_shape(box_ind.shape)})"
         )
-    _check_choice(op, "method", method, ("bilinear", "nearest"))
     _check_pixels(op, "image", image)
     attrs = {
         "crop_size": _size(op, "crop_size", crop_size),
-        "method": method,
-        "extrapolation_value": float(extrapolation_value),
+        "method": one_of(op, "method", method, ("bilinear", "nearest")),
+        "extrapolation_value": float(number(op, "extrapolation_value", extrapolation_value)),
     }
     return run_kernel("CropAndResize", (image, boxes, box_ind), attrs)
-
-
-def _check_choice(op: str, argument: str, given: str, choices: tuple[str, ...]) -> None:
-    if given not in choices:
-        raise ValueError(f"{op}: {argument} must be {' or '.join(map(repr, choices))}, got {given!r}")
 
 
 def rotate_with_offset(
@@ -177,30 +172,40 @@ def rotate_with_offset(
     op = "rotate_with_offset"
     image = of_rank(op, 4, require_floating(image, op, "image"), "image")
     # A tensor, so that a step is not compiled for each angle; of double precision, as pixels may lie on edges.
-    angle = radians if isinstance(radians, Tensor) else make_tensor(np.array(radians, np.float64))
-    if angle.rank:
-        raise ValueError(f"{op}: radians must be one number, got shape {format_shape(angle.shape)}")
+    if isinstance(radians, Tensor):
+        angle = of_rank(op, 0, accept(radians, op, "radians", "f"), "radians")
+    else:
+        angle = make_tensor(np.array(number(op, "radians", radians), np.float64))
     attrs = {"fill_value": _fill_values(op, fill_value, image.shape[3]), "center": center_of(op, center)}
     _check_pixels(op, "image", image)
     return run_kernel("RotateWithOffset", (image, angle), attrs)
 
 
 def _fill_values(op: str, fill_value: float | Sequence[float], channels: int) -> tuple[float, ...]:
-    if isinstance(fill_value, (int, float)):
-        return (float(fill_value),) * channels
-    values = (*map(float, fill_value[:3]), 255.0)
+    numbers = _numbers(op, "fill_value", fill_value)
+    if not isinstance(numbers, tuple):
+        return (numbers,) * channels
+    values = (*numbers[:3], 255.0)
     if channels > 4 or len(values) <= min(channels, 3):
-        raise ValueError(f"{op}: fill_value {list(fill_value)} does not give a value to each of {channels} channels")
+        raise ValueError(f"{op}: fill_value {list(numbers)} does not give a value to each of {channels} channels")
     return values[:channels]
 
 
 def center_of(op: str, center: float | Sequence[float]) -> tuple[float, float]:
     """The share of width and that of height at which a center lies."""
-    if isinstance(center, (int, float)):
-        return float(center), float(center)
-    if len(center) != 2:
-        raise ValueError(f"{op}: center must be one number or [x, y], got {list(center)}")
-    return float(center[0]), float(center[1])
+    numbers = _numbers(op, "center", center)
+    if not isinstance(numbers, tuple):
+        return numbers, numbers
+    if len(numbers) != 2:
+        raise ValueError(f"{op}: center must be one number or [x, y], got {list(numbers)}")
+    return numbers[0], numbers[1]
+
+
+def _numbers(op: str, argument: str, value: float | Sequence[float]) -> float | tuple[float, ...]:
+    """One number, or those of a list."""
+    if isinstance(value, (list, tuple)):
+        return tuple([float(number(op, f"{argument}[{place}]", n)) for place, n in enumerate(value)])
+    return float(number(op, argument, value))
 
 
 def transform(
@@ -240,13 +245,11 @@ def transform(
             f"{op}: transforms must have shape [{image.shape[0]}, 8] or [1, 8], got {format_shape(transforms.shape)} "
             f"(image: {format_shape(image.shape)})"
         )
-    _check_choice(op, "interpolation", interpolation, ("nearest", "bilinear"))
-    _check_choice(op, "fill_mode", fill_mode, ("constant", "reflect", "wrap", "nearest"))
     _check_pixels(op, "image", image)
     attrs = {
-        "interpolation": interpolation,
-        "fill_mode": fill_mode,
-        "fill_value": float(fill_value),
+        "interpolation": one_of(op, "interpolation", interpolation, ("nearest", "bilinear")),
+        "fill_mode": one_of(op, "fill_mode", fill_mode, ("constant", "reflect", "wrap", "nearest")),
+        "fill_value": float(number(op, "fill_value", fill_value)),
         "output_shape": _size(op, "output_shape", image.shape[1:3] if output_shape is None else output_shape),
     }
     return run_kernel("Transform", (image, transforms), attrs)

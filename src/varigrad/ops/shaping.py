@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from varigrad.dtypes import MAX_RANK
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import (
     TensorLike,
@@ -19,7 +20,7 @@ from varigrad.ops.arguments import (
 )
 from varigrad.ops.arithmetic import scale
 from varigrad.ops.creation import complex, imag, real
-from varigrad.ops.options import items_of
+from varigrad.ops.options import flag, integer, items_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -99,14 +100,12 @@ def reshape(x: TensorLike, shape: Sequence[int]) -> Tensor:
 
 def _fill_in(op: str, x: Tensor, shape: Sequence[int]) -> tuple[int, ...]:
     """A shape of as many elements as `x`, its -1 replaced."""
-    try:
+    if isinstance(shape, (list, tuple)):
         target = tuple(shape)
-        known = math.prod(target)
-    except TypeError:
-        target, known = (), -1
-    if known >= 0 and known == x.storage.size and all(n.__class__ is int and n >= 0 for n in target):
-        return target
-    lengths = [-1 if n == -1 else normalize_shape(op, (n,))[0] for n in _as_sequence(op, shape)]
+        known = all(n.__class__ is int and n >= 0 for n in target) and len(target) <= MAX_RANK
+        if known and math.prod(target) == x.storage.size:
+            return target
+    lengths = [-1 if n.__class__ is int and n == -1 else normalize_shape(op, (n,))[0] for n in _as_sequence(op, shape)]
     missing = [axis for axis, n in enumerate(lengths) if n == -1]
     if len(missing) > 1:
         raise ValueError(f"{op}: shape {format_shape(lengths)} leaves more than one length to work out")
@@ -124,7 +123,9 @@ def _fill_in(op: str, x: Tensor, shape: Sequence[int]) -> tuple[int, ...]:
 
 def _as_sequence(op: str, shape: Sequence[int]) -> list[int]:
     if not isinstance(shape, (list, tuple)):
-        raise TypeError(f"{op}: shape must be a list of integers, got {shape!r}")
+        raise TypeError(f"{op}: shape must be a list of integers, got {shape!r:.80}")
+    if len(shape) > MAX_RANK:
+        raise ValueError(f"{op}: shape has {len(shape)} lengths; tensors have {MAX_RANK} axes at most")
     return list(shape)
 
 
@@ -204,6 +205,8 @@ def expand_dims(x: TensorLike, axis: int = 0) -> Tensor:
     """
     x = convert(x, "expand_dims", "x")
     place = normalize_axis("expand_dims", axis, x.rank + 1)
+    if x.rank == MAX_RANK:
+        raise ValueError(f"expand_dims: x has {MAX_RANK} axes, and tensors have no more")
     return run_kernel("Reshape", (x,), {"shape": (*x.shape[:place], 1, *x.shape[place:])})
 
 
@@ -250,7 +253,8 @@ def ensure_shape(x: TensorLike, shape: Sequence[int | None]) -> Tensor:
     (1, 2)
     """
     x = convert(x, "ensure_shape", "x")
-    shape = items_of("ensure_shape", "shape", shape)
+    lengths = items_of("ensure_shape", "shape", shape)
+    shape = [n if n is None else integer("ensure_shape", "shape", n) for n in lengths]
     if len(shape) != x.rank or any(n not in (None, length) for n, length in zip(shape, x.shape, strict=True)):
         raise ValueError(f"ensure_shape: x must have shape {format_shape(shape)}, got {format_shape(x.shape)}")
     return x
@@ -275,12 +279,13 @@ def transpose(x: TensorLike, perm: Sequence[int] | None = None, conjugate: bool 
     if perm is None:
         order = tuple(range(x.rank - 1, -1, -1))
     else:
-        order = tuple([normalize_axis("transpose", axis, x.rank, "perm") for axis in perm])
+        axes = items_of("transpose", "perm", perm)
+        order = tuple([normalize_axis("transpose", axis, x.rank, "perm") for axis in axes])
         if len(set(order)) != x.rank:
             raise ValueError(
-                f"transpose: perm {list(perm)} must name each of the {x.rank} axes once (x: {format_shape(x.shape)})"
+                f"transpose: perm {list(order)} must name each of the {x.rank} axes once (x: {format_shape(x.shape)})"
             )
-    if conjugate and x.storage.dtype.kind == "c":
+    if flag("transpose", "conjugate", conjugate) and x.storage.dtype.kind == "c":
         x = complex(real(x), scale(imag(x), -1.0))
     return run_kernel("Transpose", (x,), {"perm": order})
 
@@ -339,8 +344,11 @@ def reverse(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     >>> vg.reverse([[1, 2], [3, 4]], 1).tolist()
     [[2.0, 1.0], [4.0, 3.0]]
     """
-    x = convert(x, "reverse", "x")
-    return run_kernel("Reverse", (x,), {"dims": normalize_axes("reverse", axis, x.rank)})
+    return _reverse("reverse", convert(x, "reverse", "x"), axis)
+
+
+def _reverse(op: str, x: Tensor, axis: int | Sequence[int] | None) -> Tensor:
+    return run_kernel("Reverse", (x,), {"dims": normalize_axes(op, axis, x.rank)})
 
 
 def reverse1d(x: TensorLike) -> Tensor:
@@ -350,7 +358,7 @@ def reverse1d(x: TensorLike) -> Tensor:
     >>> vg.reverse1d([1, 2, 3]).tolist()
     [3.0, 2.0, 1.0]
     """
-    return reverse(of_rank("reverse1d", 1, x), 0)
+    return _reverse("reverse1d", of_rank("reverse1d", 1, x), 0)
 
 
 def reverse2d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
@@ -360,7 +368,7 @@ def reverse2d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     >>> vg.reverse2d([[1, 2], [3, 4]], axis=1).tolist()
     [[2.0, 1.0], [4.0, 3.0]]
     """
-    return reverse(of_rank("reverse2d", 2, x), axis)
+    return _reverse("reverse2d", of_rank("reverse2d", 2, x), axis)
 
 
 def reverse3d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
@@ -370,7 +378,7 @@ def reverse3d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     >>> vg.reverse3d([[[1, 2], [3, 4]]], axis=[1, 2]).tolist()
     [[[4.0, 3.0], [2.0, 1.0]]]
     """
-    return reverse(of_rank("reverse3d", 3, x), axis)
+    return _reverse("reverse3d", of_rank("reverse3d", 3, x), axis)
 
 
 def reverse4d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
@@ -380,7 +388,7 @@ def reverse4d(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     >>> vg.reverse4d([[[[1, 2], [3, 4]]]], axis=2).tolist()
     [[[[3.0, 4.0], [1.0, 2.0]]]]
     """
-    return reverse(of_rank("reverse4d", 4, x), axis)
+    return _reverse("reverse4d", of_rank("reverse4d", 4, x), axis)
 
 
 def tile(x: TensorLike, reps: Sequence[int]) -> Tensor:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel
-from varigrad.ops.arguments import TensorLike, convert, convert_floating, normalize_shape
+from varigrad.ops.arguments import TensorLike, accept, convert, normalize_shape
 from varigrad.ops.arithmetic import mul
+from varigrad.ops.options import flag, integer, number
 from varigrad.ops.spectral import rfft
 from varigrad.tensor import Tensor, format_shape
 
@@ -37,20 +38,26 @@ def frame(
     [[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]
     """
     signal = convert(signal, "frame", "signal")
+    return _frames("frame", signal, frame_length, frame_step, flag("frame", "pad_end", pad_end), pad_value)
+
+
+def _frames(op: str, signal: Tensor, frame_length: int, frame_step: int, pad_end: bool, pad_value: float) -> Tensor:
     if not signal.rank:
-        raise ValueError("frame: signal must have rank 1 or more, got a scalar")
-    length, step = normalize_shape("frame", (frame_length, frame_step), "frame_length, frame_step")
+        raise ValueError(f"{op}: signal must have rank 1 or more, got a scalar")
+    length, step = integer(op, "frame_length", frame_length), integer(op, "frame_step", frame_step)
+    fill = number(op, "pad_value", pad_value)
     samples = signal.shape[-1]
     some = samples > 0 if pad_end else samples >= length
     if some and not step:
-        raise ValueError("frame: frame_step must be positive, got 0")
+        raise ValueError(f"{op}: frame_step must be positive, got 0")
     count = 0 if not some else -(-samples // step) if pad_end else (samples - length) // step + 1
+    normalize_shape(op, (count, length), "the frames' shape")
     beyond = (count - 1) * step + length - samples if count else 0
     if beyond > 0:
         paddings = ((0, 0),) * (signal.rank - 1) + ((0, beyond),)
-        signal = run_kernel("PadV2", (signal,), {"paddings": paddings, "constant_value": pad_value})
-    starts = step * np.arange(count, dtype=np.int32)[:, None]
-    places = make_tensor(starts + np.arange(length, dtype=np.int32))
+        signal = run_kernel("PadV2", (signal,), {"paddings": paddings, "constant_value": fill})
+    starts = step * np.arange(count)[:, None]
+    places = make_tensor((starts + np.arange(length)).astype(np.int32))
     return run_kernel("GatherV2", (signal, places), {"axis": signal.rank - 1, "batch_dims": 0})
 
 
@@ -64,7 +71,12 @@ def cosine_window(window_length: int, a: float, b: float) -> Tensor:
     >>> vg.cosine_window(3, 0.5, 0.5).tolist()
     [0.0, 1.0, 0.0]
     """
-    length = normalize_shape("cosine_window", (window_length,), "window_length")[0]
+    op = "cosine_window"
+    return _window(op, window_length, number(op, "a", a), number(op, "b", b))
+
+
+def _window(op: str, window_length: int, a: float, b: float) -> Tensor:
+    length = normalize_shape(op, (integer(op, "window_length", window_length),), "window_length")[0]
     if length == 1:
         return make_tensor(np.array([a + b], np.float32))
     angles = 2 * math.pi * np.arange(length) / (length - length % 2)
@@ -78,7 +90,7 @@ def hann_window(window_length: int) -> Tensor:
     >>> vg.signal.hann_window(4).tolist()
     [0.0, 0.5, 1.0, 0.5]
     """
-    return cosine_window(window_length, 0.5, 0.5)
+    return _window("hann_window", window_length, 0.5, 0.5)
 
 
 def hamming_window(window_length: int) -> Tensor:
@@ -88,7 +100,7 @@ def hamming_window(window_length: int) -> Tensor:
     >>> [round(w, 3) for w in vg.signal.hamming_window(4).tolist()]
     [0.08, 0.54, 1.0, 0.54]
     """
-    return cosine_window(window_length, 0.54, 0.46)
+    return _window("hamming_window", window_length, 0.54, 0.46)
 
 
 def enclosing_power_of_two(value: int) -> int:
@@ -98,9 +110,10 @@ def enclosing_power_of_two(value: int) -> int:
     >>> vg.enclosing_power_of_two(5)
     8
     """
-    if value < 1:
-        raise ValueError(f"enclosing_power_of_two: value must be positive, got {value!r}")
-    return 1 << (math.ceil(value) - 1).bit_length()
+    least = number("enclosing_power_of_two", "value", value)
+    if not 1 <= least < math.inf:
+        raise ValueError(f"enclosing_power_of_two: value must be 1 or more, and finite, got {value!r:.80}")
+    return 1 << (math.ceil(least) - 1).bit_length()
 
 
 def stft(
@@ -129,8 +142,15 @@ def stft(
     >>> vg.signal.stft([1, 1, 1, 1], 2, 2, window_fn=lambda n: vg.ones([n])).tolist()
     [[(2+0j), 0j], [(2+0j), 0j]]
     """
-    framed = frame(convert_floating(signal, "stft", "signal"), frame_length, frame_step)
-    window = convert(window_fn(frame_length), "stft", "window_fn(frame_length)")
+    op = "stft"
+    framed = _frames(op, accept(signal, op, "signal", "f"), frame_length, frame_step, False, 0)
+    if fft_length is not None:
+        fft_length = normalize_shape(op, (integer(op, "fft_length", fft_length, 1),), "fft_length")[0]
+    elif not frame_length:
+        raise ValueError(f"{op}: frame_length must be positive, got 0")
+    if not callable(window_fn):
+        raise TypeError(f"{op}: window_fn must be a function, got {window_fn!r:.80}")
+    window = accept(window_fn(frame_length), op, "window_fn(frame_length)", "f")
     if window.shape != (frame_length,):
         raise ValueError(
             f"stft: window_fn({frame_length}) must return a window of that length, got {format_shape(window.shape)}"

@@ -21,7 +21,7 @@ from varigrad.ops.arguments import (
     reshape_to,
 )
 from varigrad.ops.indexing import get_item
-from varigrad.ops.options import integer
+from varigrad.ops.options import integer, integers
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -62,7 +62,11 @@ def slice(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] |
     x = convert(x, "slice", "x")
     if not x.rank:
         raise ValueError("slice: x is a scalar, which has no axis to slice along")
-    start, sizes = block_of("slice", x.shape, begin, size)
+    return _slice("slice", x, begin, size)
+
+
+def _slice(op: str, x: Tensor, begin: int | Sequence[int], size: int | Sequence[int] | None) -> Tensor:
+    start, sizes = block_of(op, x.shape, begin, size)
     return run_kernel("Slice", (x,), {"begin": start, "size": sizes})
 
 
@@ -88,7 +92,7 @@ def _for_each_axis(
     try:
         values = [operator.index(v) for v in ([given] if isinstance(given, int) else given)]
     except TypeError:
-        raise TypeError(f"{op}: {argument} must be an integer or a list of integers, got {given!r}") from None
+        raise TypeError(f"{op}: {argument} must be an integer or a list of integers, got {given!r:.80}") from None
     if len(values) > len(shape):
         raise ValueError(f"{op}: {argument} has {len(values)} numbers but x has {len(shape)} axes")
     return (*values, *[default] * (len(shape) - len(values)))
@@ -101,7 +105,7 @@ def slice1d(x: TensorLike, begin: int, size: int | None = None) -> Tensor:
     >>> vg.slice1d([1, 2, 3, 4], 1, 2).tolist()
     [2.0, 3.0]
     """
-    return slice(of_rank("slice1d", 1, x), begin, size)
+    return _slice("slice1d", of_rank("slice1d", 1, x), begin, size)
 
 
 def slice2d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
@@ -111,7 +115,7 @@ def slice2d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int]
     >>> vg.slice2d([[1, 2], [3, 4]], [0, 1], [2, 1]).tolist()
     [[2.0], [4.0]]
     """
-    return slice(of_rank("slice2d", 2, x), begin, size)
+    return _slice("slice2d", of_rank("slice2d", 2, x), begin, size)
 
 
 def slice3d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
@@ -121,7 +125,7 @@ def slice3d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int]
     >>> vg.slice3d([[[1, 2], [3, 4]]], [0, 1, 0], [1, 1, 2]).tolist()
     [[[3.0, 4.0]]]
     """
-    return slice(of_rank("slice3d", 3, x), begin, size)
+    return _slice("slice3d", of_rank("slice3d", 3, x), begin, size)
 
 
 def slice4d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int] | None = None) -> Tensor:
@@ -131,7 +135,7 @@ def slice4d(x: TensorLike, begin: int | Sequence[int], size: int | Sequence[int]
     >>> vg.slice4d([[[[1, 2, 3]]]], [0, 0, 0, 1], [1, 1, 1, 2]).tolist()
     [[[[2.0, 3.0]]]]
     """
-    return slice(of_rank("slice4d", 4, x), begin, size)
+    return _slice("slice4d", of_rank("slice4d", 4, x), begin, size)
 
 
 def strided_slice(
@@ -165,14 +169,21 @@ def strided_slice(
     >>> vg.strided_slice([[1, 2, 3], [4, 5, 6]], [0, 2], [2, 0], [1, -1]).tolist()
     [[3.0, 2.0], [6.0, 5.0]]
     """
-    steps = [1] * len(begin) if strides is None else strides
-    if not len(begin) == len(end) == len(steps):
+    op = "strided_slice"
+    begins, ends = integers(op, "begin", begin, None), integers(op, "end", end, None)
+    steps = (1,) * len(begins) if strides is None else integers(op, "strides", strides, None)
+    if not len(begins) == len(ends) == len(steps):
         raise ValueError(
-            f"strided_slice: begin, end and strides must be of one length, got {len(begin)}, {len(end)} and "
-            f"{len(steps)}"
+            f"{op}: begin, end and strides must be of one length, got {len(begins)}, {len(ends)} and {len(steps)}"
         )
+    begin_mask, end_mask = integer(op, "begin_mask", begin_mask), integer(op, "end_mask", end_mask)
+    ellipsis_mask = integer(op, "ellipsis_mask", ellipsis_mask)
+    new_axis_mask = integer(op, "new_axis_mask", new_axis_mask)
+    shrink_axis_mask = integer(op, "shrink_axis_mask", shrink_axis_mask)
+    if (ellipsis_mask & ((1 << len(begins)) - 1)).bit_count() > 1:
+        raise ValueError(f"{op}: ellipsis_mask {ellipsis_mask} names more than one place for an ellipsis")
     key: list[Any] = []
-    for place, (first, last, step) in enumerate(zip(begin, end, steps, strict=True)):
+    for place, (first, last, step) in enumerate(zip(begins, ends, steps, strict=True)):
         bit = 1 << place
         if ellipsis_mask & bit:
             key.append(...)
@@ -182,7 +193,7 @@ def strided_slice(
             key.append(first)
         else:
             key.append(builtins.slice(None if begin_mask & bit else first, None if end_mask & bit else last, step))
-    return get_item(convert(x, "strided_slice", "x"), tuple(key))
+    return get_item(convert(x, op, "x"), tuple(key))
 
 
 # By index.

@@ -20,6 +20,7 @@ from varigrad.ops.arguments import (
     of_rank,
     reshape_to,
 )
+from varigrad.ops.options import integers
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -167,7 +168,7 @@ def sparse_reshape(input_indices: TensorLike, input_shape: TensorLike, new_shape
     shape = of_rank(op, 1, convert_integers(input_shape, op, "input_shape"), "input_shape")
     new = of_rank(op, 1, convert_integers(new_shape, op, "new_shape"), "new_shape")
     _check_rank(op, "input_shape", indices, shape)
-    _check_new_shape(normalize_shape(op, np.asarray(shape), "input_shape"), np.asarray(new).tolist())
+    _check_new_shape(integers(op, "input_shape", np.asarray(shape)), np.asarray(new).tolist())
     return SparseReshaped(*run_kernel_multi("SparseReshape", (indices, shape, new)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from varigrad.engine import run_kernel, run_kernel_multi
 from varigrad.ops.arguments import TensorLike, convert, convert_integers, of_rank
+from varigrad.ops.options import flag, integer, integers, text
 from varigrad.tensor import Tensor
 
 __all__ = [
@@ -76,16 +76,14 @@ def string_n_grams(
     words = of_rank(op, 1, convert(data, op, "data", "string"), "data")
     splits = of_rank(op, 1, convert_integers(data_splits, op, "data_splits"), "data_splits")
     _check_splits(np.asarray(splits).tolist(), words.size)
-    widths = tuple([operator.index(width) for width in n_gram_widths])
-    if any(width < 1 for width in widths):
-        raise ValueError(f"{op}: n_gram_widths must be at least 1, got {list(widths)}")
+    widths = integers(op, "n_gram_widths", n_gram_widths, 1)
     attrs = {
-        "separator": separator,
+        "separator": text(op, "separator", separator),
         "n_gram_widths": widths,
-        "left_pad": left_pad,
-        "right_pad": right_pad,
-        "pad_width": operator.index(pad_width),
-        "preserve_short_sequences": bool(preserve_short_sequences),
+        "left_pad": text(op, "left_pad", left_pad),
+        "right_pad": text(op, "right_pad", right_pad),
+        "pad_width": integer(op, "pad_width", pad_width, None),
+        "preserve_short_sequences": flag(op, "preserve_short_sequences", preserve_short_sequences),
     }
     return NGrams(*run_kernel_multi("StringNGrams", (words, splits), attrs))
 
@@ -125,7 +123,7 @@ def string_split(input: TensorLike, delimiter: TensorLike, skip_empty: bool = Tr
     op = "string_split"
     x = of_rank(op, 1, convert(input, op, "input", "string"), "input")
     at = of_rank(op, 0, convert(delimiter, op, "delimiter", "string"), "delimiter")
-    return SplitStrings(*run_kernel_multi("StringSplit", (x, at), {"skip_empty": bool(skip_empty)}))
+    return SplitStrings(*run_kernel_multi("StringSplit", (x, at), {"skip_empty": flag(op, "skip_empty", skip_empty)}))
 
 
 def string_to_hash_bucket_fast(input: TensorLike, num_buckets: int) -> Tensor:
@@ -149,7 +147,7 @@ def string_to_hash_bucket_fast(input: TensorLike, num_buckets: int) -> Tensor:
     [0, 2, 2]
     """
     x = convert(input, "string_to_hash_bucket_fast", "input", "string")
-    count = operator.index(num_buckets)
+    count = integer("string_to_hash_bucket_fast", "num_buckets", num_buckets, None)
     if not 1 <= count <= _MOST_BUCKETS:
         raise ValueError(f"string_to_hash_bucket_fast: num_buckets must be at least 1 and at most 2**31, got {count}")
     return run_kernel("StringToHashBucketFast", (x,), {"num_buckets": count})
@@ -172,6 +170,11 @@ def static_regex_replace(input: TensorLike, pattern: str, rewrite: str, replace_
     >>> vg.string.static_regex_replace(["two   words", "x-y"], r"(\\w+)\\W+(\\w+)", "$2 $1").tolist()
     ['words two', 'y x']
     """
-    x = convert(input, "static_regex_replace", "input", "string")
-    attrs = {"pattern": pattern, "rewrite": rewrite, "replace_global": bool(replace_global)}
+    op = "static_regex_replace"
+    x = convert(input, op, "input", "string")
+    attrs = {
+        "pattern": text(op, "pattern", pattern),
+        "rewrite": text(op, "rewrite", rewrite),
+        "replace_global": flag(op, "replace_global", replace_global),
+    }
     return run_kernel("StaticRegexReplace", (x,), attrs)

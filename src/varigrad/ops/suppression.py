@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from varigrad.engine import Attrs, run_kernel, run_kernel_multi
 from varigrad.ops.arguments import TensorLike, require_floating
+from varigrad.ops.options import flag, integer, number
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -102,7 +103,7 @@ def non_max_suppression_padded(
     """
     op = "non_max_suppression_padded"
     inputs, attrs = _checked(op, boxes, scores, max_output_size, iou_threshold, score_threshold)
-    attrs = {**attrs, "pad_to_max_output_size": bool(pad_to_max_output_size)}
+    attrs = {**attrs, "pad_to_max_output_size": flag(op, "pad_to_max_output_size", pad_to_max_output_size)}
     return PaddedBoxes(*run_kernel_multi("NonMaxSuppressionV4", inputs, attrs))
 
 
@@ -139,9 +140,7 @@ def non_max_suppression_with_score(
     """
     op = "non_max_suppression_with_score"
     inputs, attrs = _checked(op, boxes, scores, max_output_size, iou_threshold, score_threshold)
-    if not 0 <= soft_nms_sigma <= 1:
-        raise ValueError(f"{op}: soft_nms_sigma must be from 0 to 1, got {soft_nms_sigma!r}")
-    attrs = {**attrs, "soft_nms_sigma": float(soft_nms_sigma)}
+    attrs = {**attrs, "soft_nms_sigma": _share(op, "soft_nms_sigma", soft_nms_sigma)}
     return ScoredBoxes(*run_kernel_multi("NonMaxSuppressionV5", inputs, attrs))
 
 
@@ -161,16 +160,19 @@ def _checked(
             f"{op}: scores must have one number for each box "
             f"(boxes: {format_shape(boxes.shape)}, scores: {format_shape(scores.shape)})"
         )
-    if not 0 <= iou_threshold <= 1:
-        raise ValueError(f"{op}: iou_threshold must be from 0 to 1, got {iou_threshold!r}")
-    if max_output_size < 0:
-        raise ValueError(f"{op}: max_output_size must not be negative, got {max_output_size!r}")
     attrs: Attrs = {
-        "max_output_size": int(max_output_size),
-        "iou_threshold": float(iou_threshold),
-        "score_threshold": float(score_threshold),
+        "max_output_size": integer(op, "max_output_size", max_output_size),
+        "iou_threshold": _share(op, "iou_threshold", iou_threshold),
+        "score_threshold": float(number(op, "score_threshold", score_threshold)),
     }
     return (boxes, scores), attrs
+
+
+def _share(op: str, argument: str, value: float) -> float:
+    share = float(number(op, argument, value))
+    if not 0 <= share <= 1:
+        raise ValueError(f"{op}: {argument} must be from 0 to 1, got {value!r}")
+    return share
 
 
 async def non_max_suppression_async(

@@ -11,6 +11,7 @@ from varigrad.dtypes import kind_of
 from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
 from varigrad.ops.arguments import convert
 from varigrad.ops.elementwise import clip_by_value as clip_tensor_by_value
+from varigrad.ops.options import number
 from varigrad.tensor import Tensor
 
 __all__ = [
@@ -36,6 +37,7 @@ def clip_by_value(gradients: Mapping[str, Any], low: float, high: float) -> dict
     >>> vg.train.clip_by_value({"w": vg.tensor([-3.0, 0.5]), "b": None}, -1, 1)
     {'w': Tensor([-1. , 0.5], shape=[2], dtype=float32), 'b': None}
     """
+    low, high = number("train.clip_by_value", "low", low), number("train.clip_by_value", "high", high)
     if low > high:
         raise ValueError(f"train.clip_by_value: low {low} exceeds high {high}")
     return _over_dict("clip_by_value", gradients, lambda tensors: clip_all_by_value(tensors, low, high))
@@ -131,5 +133,5 @@ def _present(op: str, gradients: Any) -> dict[str, Tensor]:
 
 
 def _check_limit(op: str, clip_norm: float) -> None:
-    if not clip_norm > 0:
+    if not number(f"train.{op}", "clip_norm", clip_norm) > 0:
         raise ValueError(f"train.{op}: clip_norm must be positive, got {clip_norm}")

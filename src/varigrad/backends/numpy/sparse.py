@@ -57,14 +57,18 @@ def _reshape(indices: Array, shape: Array, new_shape: Array) -> tuple[Array, Arr
 
 
 def _segment_sum(data: Array, indices: Array, segment_ids: Array) -> Array:
-    check_indices("sparse_segment", indices, data.shape[0], 0)
+    return _sum_rows("sparse_segment_sum", data, indices, segment_ids)
+
+
+def _sum_rows(op: str, data: Array, indices: Array, segment_ids: Array) -> Array:
+    check_indices(op, indices, data.shape[0], 0)
     count = int(segment_ids[-1]) + 1 if segment_ids.size else 0
     rows = data.take(indices, 0).reshape(indices.size, math.prod(data.shape[1:]))
     return add_rows(rows, segment_ids, count).reshape((count, *data.shape[1:]))
 
 
 def _segment_mean(data: Array, indices: Array, segment_ids: Array) -> Array:
-    sums = _segment_sum(data, indices, segment_ids)
+    sums = _sum_rows("sparse_segment_mean", data, indices, segment_ids)
     counts = np.bincount(segment_ids, minlength=sums.shape[0]).clip(1).astype(sums.dtype)
     counts = counts.reshape((-1,) + (1,) * (data.ndim - 1))
     if sums.dtype.kind != "i":
