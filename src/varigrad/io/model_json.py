@@ -27,6 +27,10 @@ _OWN_SHARD = re.compile(r"group\d+-shard\d+of\d+\.bin")
 _NUMBERED_SHARD = re.compile(r"(.*?)(\d+)(?:of\d+)?(\.\w+)?")
 _LONGEST_NAME = 255
 
+# Where a training configuration keeps what TensorFlow.js cannot read in its own place.
+_LOSS_WEIGHTS = "lossWeights"
+_SCHEDULE = "learningRateSchedule"
+
 
 # Writing
 
@@ -44,7 +48,7 @@ def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: Writ
     stored = prepare_weights("save", weights.items(), errors, wanted=options.quantize)
     if artifacts.optimizer_weights is not None:
         stored += prepare_weights("save", artifacts.optimizer_weights.items(), errors, group="optimizer")
-    document = _document(artifacts)
+    document = _document(artifacts, model)
     size = sum(weight.size for weight in stored)
     count = max(1, -(-size // shard_size))
     prefix = _prefix(path)
@@ -61,17 +65,49 @@ def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: Writ
     return Written(topology_size, len(json.dumps(specs)), size, errors)
 
 
-def _document(artifacts: ModelArtifacts) -> dict[str, Any]:
+def _document(artifacts: ModelArtifacts, model: Any) -> dict[str, Any]:
     """The JSON file without its manifest, with keys in TensorFlow.js's order."""
     from varigrad import __version__  # known once the package is imported
 
     document: dict[str, Any] = {"modelTopology": artifacts.topology} if artifacts.topology else {}
     document |= {"format": "layers-model", "generatedBy": f"VariGrad v{__version__}", "convertedBy": None}
     if artifacts.training_config is not None:
-        document["trainingConfig"] = artifacts.training_config
+        document["trainingConfig"] = _training_for_tensorflow_js(artifacts.training_config, model)
     if artifacts.metadata is not None:
         document["userDefinedMetadata"] = artifacts.metadata
     return document
+
+
+def _training_for_tensorflow_js(config: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    """A training configuration that TensorFlow.js reads: it wants a number for the learning rate, and no loss weights.
+
+    What it would stumble over is kept beside, under other names.
+    """
+    written = dict(config)
+    if "loss_weights" in written:
+        written[_LOSS_WEIGHTS] = written.pop("loss_weights")
+    optimizer = dict(written["optimizer_config"])
+    arguments = dict(optimizer["config"])
+    if isinstance(arguments.get("learningRate"), Mapping):
+        arguments[_SCHEDULE] = arguments["learningRate"]
+        arguments["learningRate"] = model.bare_optimizer.current_learning_rate
+    return {**written, "optimizer_config": {**optimizer, "config": arguments}}
+
+
+def _training_from_tensorflow_js(config: Any) -> dict[str, Any] | None:
+    """The training configuration in a file, as it was before `_training_for_tensorflow_js`."""
+    if not isinstance(config, Mapping):
+        return None
+    read = dict(cast("Mapping[str, Any]", config))
+    if _LOSS_WEIGHTS in read:
+        read["loss_weights"] = read.pop(_LOSS_WEIGHTS)
+    optimizer = read.get("optimizer_config")
+    arguments = cast("Mapping[str, Any]", optimizer).get("config") if isinstance(optimizer, Mapping) else None
+    if isinstance(arguments, Mapping) and _SCHEDULE in arguments:
+        rest = dict(cast("Mapping[str, Any]", arguments))
+        rest["learningRate"] = rest.pop(_SCHEDULE)
+        read["optimizer_config"] = {**cast("Mapping[str, Any]", optimizer), "config": rest}
+    return read
 
 
 def _own_shards(json_path: Path) -> list[str]:
@@ -112,10 +148,9 @@ def read_model(
     location = locate(path, weight_url_converter, timeout)
     document = read_document(location)
     metadata = document.get("userDefinedMetadata")
-    training = document.get("trainingConfig")
     artifacts = ModelArtifacts(
         topology=document,
-        training_config=cast("Mapping[str, Any]", training) if isinstance(training, Mapping) else None,
+        training_config=_training_from_tensorflow_js(document.get("trainingConfig")),
         metadata=cast("Mapping[str, Any]", metadata) if isinstance(metadata, Mapping) else None,
     )
     manifest = document.get("weightsManifest")

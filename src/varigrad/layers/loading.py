@@ -73,7 +73,7 @@ def load_layers_model(
     else:
         fill(model, deferred, artifacts.weights, strict)
     if artifacts.training_config is not None:
-        restore_training(model, artifacts.training_config, artifacts.optimizer_weights, objects)
+        restore_training(model, artifacts.training_config, artifacts.optimizer_weights)
     return model
 
 

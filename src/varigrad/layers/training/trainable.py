@@ -101,6 +101,11 @@ class Trainable(Layer):
         return self._compiled
 
     @property
+    def is_compiled(self) -> bool:
+        """Whether the model was compiled."""
+        return self._compiled is not None
+
+    @property
     def optimizer(self) -> AnyOptimizer:
         """The optimizer that the model was compiled with; another may be assigned."""
         if self._optimizer is None:
