@@ -21,11 +21,12 @@ from varigrad.layers.core import Identity as Identity
 from varigrad.layers.core import InputLayer as InputLayer
 from varigrad.layers.depthwise import *
 from varigrad.layers.dropout import *
+from varigrad.layers.einsum import EinsumDense as EinsumDense
 from varigrad.layers.embeddings import *
 from varigrad.layers.feature_normalization import *
 from varigrad.layers.functional import Functional as Functional
 from varigrad.layers.global_pooling import *
-from varigrad.layers.masking import Masking as Masking
+from varigrad.layers.masks import Masking as Masking
 from varigrad.layers.merge import Add as Add
 from varigrad.layers.merge import Average as Average
 from varigrad.layers.merge import Concatenate as Concatenate
@@ -35,6 +36,7 @@ from varigrad.layers.merge import Minimum as Minimum
 from varigrad.layers.merge import Multiply as Multiply
 from varigrad.layers.merge import Subtract as Subtract
 from varigrad.layers.model import LayersModel as LayersModel
+from varigrad.layers.multi_head import MultiHeadAttention as MultiHeadAttention
 from varigrad.layers.naming import snake_case
 from varigrad.layers.noise import *
 from varigrad.layers.normalization import *
@@ -58,6 +60,8 @@ from varigrad.layers.registry import register_class
 from varigrad.layers.reshaping import *
 from varigrad.layers.separable import *
 from varigrad.layers.sequential import Sequential as Sequential
+from varigrad.layers.single_head import AdditiveAttention as AdditiveAttention
+from varigrad.layers.single_head import Attention as Attention
 from varigrad.layers.transposed import *
 from varigrad.layers.upsampling import *
 from varigrad.layers.wrappers import Bidirectional as Bidirectional
@@ -114,16 +118,18 @@ def _missing(cls: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 
 activation = _factory(Activation)
 add = _merging(Add)
-average = _merging(Average)
+additive_attention = _factory(AdditiveAttention)
 alpha_dropout = _factory(AlphaDropout)
+attention = _factory(Attention)
+average = _merging(Average)
 average_pooling1d = avg_pool1d = avg_pooling1d = _factory(AveragePooling1D)
 average_pooling2d = avg_pool2d = avg_pooling2d = _factory(AveragePooling2D)
 average_pooling3d = avg_pool3d = avg_pooling3d = _factory(AveragePooling3D)
 batch_normalization = _factory(BatchNormalization)
 bidirectional = _factory(Bidirectional)
-concatenate = _merging(Concatenate)
 category_encoding = _factory(CategoryEncoding)
 center_crop = _factory(CenterCrop)
+concatenate = _merging(Concatenate)
 conv1d = _factory(Conv1D)
 conv1d_transpose = _factory(Conv1DTranspose)
 conv2d = _factory(Conv2D)
@@ -140,6 +146,7 @@ depthwise_conv1d = _factory(DepthwiseConv1D)
 depthwise_conv2d = _factory(DepthwiseConv2D)
 dot = _factory(Dot)
 dropout = _factory(Dropout)
+einsum_dense = _factory(EinsumDense)
 elu = _factory(ELU)
 embedding = _factory(Embedding)
 flatten = _factory(Flatten)
@@ -151,9 +158,9 @@ global_average_pooling3d = _factory(GlobalAveragePooling3D)
 global_max_pooling1d = global_max_pool1d = _factory(GlobalMaxPooling1D)
 global_max_pooling2d = global_max_pool2d = _factory(GlobalMaxPooling2D)
 global_max_pooling3d = global_max_pool3d = _factory(GlobalMaxPooling3D)
+group_normalization = _factory(GroupNormalization)
 gru = _factory(GRU)
 gru_cell = _factory(GRUCell)
-group_normalization = _factory(GroupNormalization)
 identity = _factory(Identity)
 input_layer = _factory(InputLayer)
 layer_normalization = _factory(LayerNormalization)
@@ -166,6 +173,7 @@ max_pooling2d = max_pool2d = _factory(MaxPooling2D)
 max_pooling3d = max_pool3d = _factory(MaxPooling3D)
 maximum = _merging(Maximum)
 minimum = _merging(Minimum)
+multi_head_attention = _factory(MultiHeadAttention)
 multiply = _merging(Multiply)
 permute = _factory(Permute)
 prelu = _factory(PReLU, "prelu")
@@ -183,11 +191,11 @@ separable_conv2d = _factory(SeparableConv2D)
 simple_rnn = _factory(SimpleRNN)
 simple_rnn_cell = _factory(SimpleRNNCell)
 softmax = _factory(Softmax)
-stacked_rnn_cells = _factory(StackedRNNCells)
-subtract = _merging(Subtract)
 spatial_dropout1d = _factory(SpatialDropout1D)
 spatial_dropout2d = _factory(SpatialDropout2D)
 spatial_dropout3d = _factory(SpatialDropout3D)
+stacked_rnn_cells = _factory(StackedRNNCells)
+subtract = _merging(Subtract)
 thresholded_re_lu = _factory(ThresholdedReLU)
 time_distributed = _factory(TimeDistributed)
 unit_normalization = _factory(UnitNormalization)
