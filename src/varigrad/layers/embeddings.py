@@ -75,9 +75,12 @@ class Embedding(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         lengths = None if input_length is None else partial_shape("embedding", "input_length", input_length)
-        if options.get("batch_input_shape") is None and options.get("input_shape") is None:
-            options["input_shape"] = (None,) if lengths is None else lengths
         super().__init__(**options)
+        # Indices stay integers, unless a dtype is asked for.
+        self.dtype = options.get("dtype") or options.get("input_dtype")
+        if self.batch_input_shape is None:
+            batch = partial_shape("embedding", "batch_size", [options.get("batch_size")])
+            self.batch_input_shape = (*batch, *((None,) if lengths is None else lengths))
         self.input_dim = positive_integer("embedding", "input_dim", input_dim)
         self.output_dim = positive_integer("embedding", "output_dim", output_dim)
         self.embeddings_initializer = get_initializer(embeddings_initializer or "random_uniform")

@@ -62,7 +62,7 @@ def input_values(spec: dict[str, Any], k: int) -> Any:
         return np.array(spec["values"], np.float64).reshape(spec["shape"])
     if spec.get("dtype") == "int32":
         return _fill(spec["shape"], lambda i: (7 * i + 3 * k) % spec.get("below", 5))
-    return _fill(spec["shape"], lambda i: np.sin(1.7 * i + k))
+    return _fill(spec["shape"], lambda i: np.sin(1.7 * i + k + spec.get("shift", 0)))
 
 
 def input_tensor(spec: dict[str, Any], k: int, dtype: str = "float32") -> Any:
@@ -137,6 +137,8 @@ class Run:
         variables = [vg.variable(x) if x.dtype.startswith("float") else x for x in self.inputs]
         wanted = [x for x in variables if isinstance(x, vg.Variable)]
         weights = self.layer.trainable_weights
+        if not wanted and not weights:
+            return [None] * len(variables), []
         _, grads = vg.variable_grads(lambda: self.loss(variables), [*wanted, *weights])
 
         def found(x: Any) -> Any:
