@@ -134,9 +134,11 @@ def deserialize(
     class_name, config = fields.get("class_name"), fields.get("config", {})
     if not isinstance(class_name, str) or not isinstance(config, Mapping):
         raise ValueError(f"a stored {what} needs 'class_name' and 'config', got {stored!r:.200}")
-    maker: Any = _custom_objects.get().get(class_name) or _classes.get(class_name)
-    if maker is None and factories is not None:
-        maker = factories.get(spelling_key(class_name))
+    registered = _classes.get(class_name)
+    maker: Any = _custom_objects.get().get(class_name) or registered
+    # A layer and an initializer may have one name, as Identity has.
+    if factories is not None and maker is registered and not (registered and issubclass(registered, kind)):
+        maker = factories.get(spelling_key(class_name), registered)
     if maker is None:
         known = {name for name, cls in _classes.items() if issubclass(cls, kind)}
         raise ValueError(
