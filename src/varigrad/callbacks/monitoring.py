@@ -44,14 +44,14 @@ class _Monitor(Callback):
         """Whether a value is better than another; a NaN never is."""
         return value - by > than if self._grows else value + by < than
 
-    def _value(self, logs: Logs) -> float | None:
+    def _value(self, logs: Logs, stacklevel: int = 8) -> float | None:
         value = logs.get(self.monitor)
         if value is None and not self._warned:
             self._warned = True
             hint = "; fit needs validation_data or validation_split for it" if self.monitor.startswith("val_") else ""
             warnings.warn(
                 f"{type(self).__name__}: the logs have no {self.monitor!r}, only {', '.join(logs) or 'nothing'}{hint}",
-                stacklevel=8,
+                stacklevel=stacklevel,
             )
         return None if value is None else float(value)
 
@@ -197,7 +197,7 @@ class ModelCheckpoint(_Monitor):
 
     def _consider(self, epoch: int, logs: Logs) -> None:
         if self.save_best_only:
-            value = self._value(logs)
+            value = self._value(logs, stacklevel=9)
             if value is None or not self._better(value, self.best):
                 return
             self.best = value

@@ -91,13 +91,21 @@ class IterableBatches:
         steps: How many batches make an epoch; the next one goes on from there. By default all of them, from the start.
         epochs: For how many epochs they must do, for the warning where they run out.
         class_weight: See `read_samples`.
+        stacklevel: How many frames above that warning the user's own code is.
     """
 
     samples: int | None = None
     batch_size: int | None = None
 
     def __init__(
-        self, model: Trainable, op: str, dataset: Any, steps: int | None, epochs: int = 1, class_weight: Any = None
+        self,
+        model: Trainable,
+        op: str,
+        dataset: Any,
+        steps: int | None,
+        epochs: int = 1,
+        class_weight: Any = None,
+        stacklevel: int = 7,
     ) -> None:
         self._model = model
         self._op = op
@@ -105,6 +113,7 @@ class IterableBatches:
         self._limit = steps
         self._epochs = epochs
         self._class_weight = class_weight
+        self._stacklevel = stacklevel
         self._current: Iterator[Any] | None = None
         self._taken = 0
         self.exhausted = False
@@ -134,7 +143,7 @@ class IterableBatches:
             f"{self._op}: the dataset ran out after {self._taken} batches, {in_epoch} of the {limit} that an epoch "
             f"should have; {limit * self._epochs} are needed in all. Training ends here: ask for fewer batches an "
             "epoch, or repeat the dataset",
-            stacklevel=6,
+            stacklevel=self._stacklevel,
         )
 
     def _batch(self, item: Any) -> Batch:

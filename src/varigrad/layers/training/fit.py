@@ -60,7 +60,7 @@ def train(
                 if isinstance(optimizer, GradientAccumulator):
                     optimizer.flush()
                 logs = dict(meter.means())
-                watch.look(logs["loss"], stacklevel=5)
+                watch.look(logs["loss"], stacklevel=6)
                 if validate is not None:
                     logs |= {f"val_{name}": value for name, value in validate().items()}
                 callbacks.on_epoch_end(epoch, logs)

@@ -201,7 +201,7 @@ def _checked_classes(op: str, name: str, array: Array, output: tuple[int | None,
         if not (low >= 0 and high < classes):
             worst = high if not high < classes else low
             raise ValueError(
-                f"{op}: y ({name}) holds the class {worst}, but there are {classes}, from 0 to {classes - 1}"
+                f"{op}: y ({name}) holds the class {worst:g}, but there are {classes}, from 0 to {classes - 1}"
             )
     return array
 

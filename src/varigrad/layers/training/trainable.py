@@ -334,7 +334,7 @@ class Trainable(Layer):
         op = "evaluate_dataset"
         self.compiled(op)
         limit = None if batches is None else positive_integer(op, "batches", batches)
-        return as_scalars(evaluate_batches(self, op, IterableBatches(self, op, dataset, limit).epoch()))
+        return as_scalars(evaluate_batches(self, op, IterableBatches(self, op, dataset, limit, stacklevel=5).epoch()))
 
     def train_on_batch(
         self, x: Any, y: Any, *, sample_weight: Any = None, class_weight: Any = None, reset_metrics: bool = True
