@@ -137,7 +137,8 @@ class _Confusion(Metric):
         negative = weights.ravel() - positive
         # In order of the scores, all those above a threshold are a tail: one sum from the end serves every threshold.
         order = np.argsort(scores, axis=None)
-        above = np.searchsorted(scores.ravel()[order], self.thresholds, side="right")
+        thresholds = self.thresholds.astype(scores.dtype)
+        above = np.searchsorted(scores.ravel()[order], thresholds, side="right")
         for counts, found in ((self.true_positives, positive), (self.false_positives, negative)):
             tails = np.concatenate([np.cumsum(found[order][::-1])[::-1], [0.0]])
             counts += tails[above]
