@@ -48,6 +48,8 @@ CASES = {
         ROW,
     ),
     "Pow": (vg.pow, POSITIVE, ROW),
+    "Pow: complex": (in_complex(vg.pow), MATRIX, ROW),
+    "Pow: complex to a number": (in_complex(lambda z, w: z**3 * w), MATRIX, ROW),
     "Pow: negative bases": (lambda x: x**3, MATRIX),
     "Pow: the square": (lambda x: x**2, MATRIX),
     "RealDiv": (vg.div, MATRIX, ROW),

@@ -16,11 +16,16 @@ from varigrad.ops.arithmetic import (
     scale,
     sub,
 )
-from varigrad.ops.comparison import greater, greater_equal, keep_where, less, less_equal
+from varigrad.ops.comparison import greater, greater_equal, keep_where, less, less_equal, not_equal
 from varigrad.ops.elementwise import conj, log, neg, reciprocal, square
 from varigrad.tape import Gradient, input_shapes, inputs, inputs_and_outputs, nothing
+from varigrad.tensor import Tensor
 
 __all__ = ["GRADIENTS"]
+
+
+def _has_logarithm(base: Tensor) -> Tensor:
+    return not_equal(base, 0.0) if base.storage.dtype.kind == "c" else greater(base, 0.0)
 
 
 GRADIENTS: dict[str, Gradient] = {
@@ -84,11 +89,11 @@ GRADIENTS: dict[str, Gradient] = {
         inputs,
     ),
     # At base 0, base^(exp - 1) is infinite where exp is 0, which says that it does not count. The slope for the
-    # exponent is y log(base), and 0 where the base has no logarithm.
+    # exponent is y log(base), and 0 where the base has no logarithm (complex bases other than 0 have one).
     "Pow": Gradient(
         lambda dy, base, exp, y: (
             lambda: sum_to(chain(multiply_no_nan(pow(base, sub(exp, 1.0)), exp), dy), base.shape),
-            lambda: sum_to(chain(keep_where(mul(y, log(base)), greater(base, 0.0)), dy), exp.shape),
+            lambda: sum_to(chain(keep_where(mul(y, log(base)), _has_logarithm(base)), dy), exp.shape),
         ),
         inputs_and_outputs,
     ),
