@@ -160,6 +160,17 @@ def test_arg_max_and_arg_min_are_numpys(case, axis):
     assert vg.arg_min(x, axis).tolist() == x.astype(np.float32).argmin(axis).tolist()
 
 
+@pytest.mark.parametrize("op", [vg.arg_max, vg.arg_min])
+@pytest.mark.parametrize(
+    ("shape", "axis", "result"),
+    [([0, 3], 1, [0]), ([3, 0], 0, [0]), ([2, 0, 3], -1, [2, 0]), ([0, 1, 0], 1, [0, 0])],
+)
+def test_arg_max_and_arg_min_of_nothing_along_an_axis_that_is_not_empty_is_empty(op, shape, axis, result):
+    found = op(vg.zeros(shape), axis)
+    assert found.shape == tuple(result)
+    assert found.dtype == "int32"
+
+
 def test_arg_max_searches_the_first_axis_by_default():
     assert vg.arg_max([[1, 9], [3, 4]]).tolist() == [1, 0]
 

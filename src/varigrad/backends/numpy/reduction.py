@@ -158,13 +158,13 @@ def _any(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Array:
 
 
 def _arg_max(x: Array, axis: int) -> Array:
-    if x.dtype.kind == "f" and np.isnan(max_reduce(x, None)):
+    if x.dtype.kind == "f" and x.size and np.isnan(max_reduce(x, None)):
         x = np.where(np.isnan(x), x.dtype.type(-np.inf), x)
     return x.argmax(axis).astype(np.int32)
 
 
 def _arg_min(x: Array, axis: int) -> Array:
-    if x.dtype.kind == "f" and np.isnan(_min_reduce(x, None)):
+    if x.dtype.kind == "f" and x.size and np.isnan(_min_reduce(x, None)):
         x = np.where(np.isnan(x), x.dtype.type(np.inf), x)
     return x.argmin(axis).astype(np.int32)
 
