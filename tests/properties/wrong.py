@@ -110,6 +110,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "an int64 tensor": lambda: vg.tensor([2**40, -1], dtype="int64"),
     "a tensor of NaN": lambda: vg.fill([2, 2], float("nan")),
     "a tensor of rank 7": lambda: vg.ones([1] * 7),
+    "a tensor of rank 40": lambda: vg.make_tensor(np.ones((1,) * 40, np.float32)),
     "a long vector": lambda: vg.ones([11]),
     "a variable": lambda: vg.variable([1.0, 2.0]),
     "a scalar of NumPy": lambda: np.float64(1.5),

@@ -24,6 +24,7 @@ __all__ = [
     "binary",
     "broadcast_shapes",
     "cast_to",
+    "common_shape",
     "convert",
     "convert_each",
     "convert_floating",
@@ -272,12 +273,18 @@ def floating_unary(kernel: str, op: str, x: TensorLike, attrs: Attrs = NO_ATTRS,
 
 def broadcast_shapes(op: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape to which tensors of shapes `a` and `b` broadcast."""
+    shape = common_shape(a, b)
+    if shape is None:
+        raise ValueError(f"{op}: a and b cannot be broadcast together (a: {format_shape(a)}, b: {format_shape(b)})")
+    return shape
+
+
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape to which tensors of these shapes broadcast together; None if they don't."""
     try:
-        return np.broadcast_shapes(a, b)
-    except ValueError:
-        raise ValueError(
-            f"{op}: a and b cannot be broadcast together (a: {format_shape(a)}, b: {format_shape(b)})"
-        ) from None
+        return np.broadcast_shapes(*shapes)
+    except (ValueError, RuntimeError):  # the latter for too many axes
+        return None
 
 
 def normalize_axis(op: str, axis: Any, rank: int, argument: str = "axis") -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, accept, binary, operands
+from varigrad.ops.arguments import TensorLike, accept, binary, common_shape, operands
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -184,13 +184,11 @@ def where(condition: TensorLike, a: TensorLike, b: TensorLike) -> Tensor:
 
 def _check_where(condition: Tensor, a: Tensor, b: Tensor) -> None:
     """Explains why a choice failed."""
-    try:
-        np.broadcast_shapes(condition.shape, a.shape, b.shape)
-    except ValueError:
+    if common_shape(condition.shape, a.shape, b.shape) is None:
         raise ValueError(
             f"where: condition, a and b cannot be broadcast together (condition: {format_shape(condition.shape)}, "
             f"a: {format_shape(a.shape)}, b: {format_shape(b.shape)})"
-        ) from None
+        )
 
 
 # For operators and gradient rules, not exported.

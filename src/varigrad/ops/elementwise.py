@@ -9,7 +9,7 @@ import numpy as np
 
 from varigrad.dtypes import kind_of
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import NUMERIC, REAL, TensorLike, accept, binary, floating_unary, unary
+from varigrad.ops.arguments import NUMERIC, REAL, TensorLike, accept, binary, common_shape, floating_unary, unary
 from varigrad.ops.arithmetic import add, maximum, minimum, mul, multiply_no_nan, scale
 from varigrad.ops.options import flag, number
 from varigrad.tensor import Tensor, format_shape
@@ -259,13 +259,11 @@ def _limit(x: Tensor, argument: str, value: TensorLike) -> TensorLike:
     if _is_number(value):
         return value
     limit = accept(value, "clip_by_value", argument, REAL)
-    try:
-        np.broadcast_shapes(x.shape, limit.shape)
-    except ValueError:
+    if common_shape(x.shape, limit.shape) is None:
         raise ValueError(
             f"clip_by_value: {argument} and x cannot be broadcast together "
             f"({argument}: {format_shape(limit.shape)}, x: {format_shape(x.shape)})"
-        ) from None
+        )
     return limit
 
 

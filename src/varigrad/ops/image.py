@@ -16,7 +16,6 @@ from varigrad.ops.resampling import (
     rotate_with_offset,
     transform,
 )
-from varigrad.ops.shaping import tile
 from varigrad.ops.suppression import (
     PaddedBoxes,
     ScoredBoxes,
@@ -82,7 +81,7 @@ def grayscale_to_rgb(image: TensorLike) -> Tensor:
     """
     image = convert(image, "grayscale_to_rgb", "image")
     _check_channels("grayscale_to_rgb", image, 1)
-    return tile(image, (1,) * (image.rank - 1) + (3,))
+    return run_kernel("Tile", (image,), {"reps": (1,) * (image.rank - 1) + (3,)})
 
 
 def rgb_to_grayscale(image: TensorLike) -> Tensor:

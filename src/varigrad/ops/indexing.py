@@ -10,7 +10,7 @@ import numpy as np
 from varigrad.dtypes import as_numpy
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import OutOfRangeError
-from varigrad.ops.arguments import convert, convert_integers
+from varigrad.ops.arguments import common_shape, convert, convert_integers
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["get_item"]
@@ -223,11 +223,10 @@ def _with_all_axes(x: Tensor, key: list[Any]) -> list[Any]:
 
 
 def _broadcast(indices: list[Tensor]) -> tuple[Tensor, ...]:
-    try:
-        shape = np.broadcast_shapes(*[t.shape for t in indices])
-    except ValueError:
+    shape = common_shape(*[t.shape for t in indices])
+    if shape is None:
         shapes = " and ".join(format_shape(t.shape) for t in indices)
-        raise ValueError(f"x[...]: the arrays of indices cannot be broadcast together ({shapes})") from None
+        raise ValueError(f"x[...]: the arrays of indices cannot be broadcast together ({shapes})")
     dtype = "int64" if any(t.dtype == "int64" for t in indices) else "int32"
     same = [convert(t, "x[...]", "an array of indices", dtype) for t in indices]
     return tuple([t if t.shape == shape else run_kernel("BroadcastTo", (t,), {"shape": shape}) for t in same])

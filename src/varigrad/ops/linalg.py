@@ -12,7 +12,7 @@ from varigrad.engine import make_tensor, run_kernel, run_kernel_multi
 from varigrad.ops.arguments import (
     TensorLike,
     accept,
-    broadcast_shapes,
+    common_shape,
     convert,
     convert_floating,
     normalize_axes,
@@ -152,7 +152,7 @@ def clip_by_norm(x: TensorLike, clip_norm: TensorLike, axis: int | Sequence[int]
             raise ValueError(f"clip_by_norm: clip_norm must not be negative, got {clip_norm!r}")
     limit = convert(clip_norm, "clip_by_norm", "clip_norm", x.dtype)
     length = _norm("clip_by_norm", x, "euclidean", axis, keep_dims=True)
-    if limit.rank and broadcast_shapes("clip_by_norm", x.shape, limit.shape) != x.shape:
+    if limit.rank and common_shape(x.shape, limit.shape) != x.shape:
         raise ValueError(
             f"clip_by_norm: clip_norm does not broadcast to x "
             f"(x: {format_shape(x.shape)}, clip_norm: {format_shape(limit.shape)})"

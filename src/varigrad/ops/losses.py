@@ -17,11 +17,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-import numpy as np
-
 from varigrad.dtypes import promote
 from varigrad.engine import run_kernel, run_kernel_multi
-from varigrad.ops.arguments import TensorLike, accept, broadcast_shapes, cast_to, convert, normalize_axis
+from varigrad.ops.arguments import TensorLike, accept, cast_to, common_shape, convert, normalize_axis
 from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
 from varigrad.ops.elementwise import abs as absolute
 from varigrad.ops.elementwise import log, relu, square
@@ -260,7 +258,7 @@ def _pair(
 def _beside(op: str, argument: str, value: TensorLike, labels: Tensor) -> Tensor:
     """A parameter of a loss: one number, or some that broadcast to the labels."""
     x = convert(value, op, argument, labels.dtype)
-    if x.rank and broadcast_shapes(op, labels.shape, x.shape) != labels.shape:
+    if x.rank and common_shape(labels.shape, x.shape) != labels.shape:
         raise ValueError(
             f"{op}: {argument} does not broadcast to the labels "
             f"({argument}: {format_shape(x.shape)}, labels: {format_shape(labels.shape)})"
@@ -285,10 +283,7 @@ def _reduce(op: str, losses: Tensor, weights: TensorLike | None, reduction: str)
 
 
 def _reduce_weighted(op: str, losses: Tensor, weights: Tensor, reduction: str) -> Tensor:
-    try:
-        shape = np.broadcast_shapes(losses.shape, weights.shape)
-    except ValueError:
-        shape = None
+    shape = common_shape(losses.shape, weights.shape)
     # [batch] losses and [batch, 1] weights would meet as [batch, batch], which nobody means.
     if shape is None or shape not in (losses.shape, weights.shape):
         raise ValueError(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, accept, accept_floats, cast_to, normalize_axis
+from varigrad.ops.arguments import TensorLike, accept, accept_floats, cast_to, common_shape, normalize_axis
 from varigrad.ops.options import integer, number
 from varigrad.tensor import Tensor, format_shape
 
@@ -164,19 +162,12 @@ def _parameter(op: str, name: str, value: TensorLike, x: Tensor) -> Tensor:
     if parameter.storage.dtype is not x.storage.dtype:
         parameter = cast_to(parameter, x.dtype)
     shape = parameter.storage.shape
-    if shape != x.storage.shape[-1:] and not _broadcasts_to(shape, x.shape):
+    if shape != x.storage.shape[-1:] and common_shape(shape, x.shape) != x.shape:
         raise ValueError(
             f"{op}: {name} does not broadcast to x (x: {format_shape(x.shape)}, {name}: {format_shape(shape)}); "
             "give one value a channel, the last axis of x"
         )
     return parameter
-
-
-def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, target) == target
-    except ValueError:
-        return False
 
 
 def local_response_normalization(
