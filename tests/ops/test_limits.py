@@ -70,9 +70,9 @@ def test_a_size_beyond_this_machines_memory_is_an_error_of_the_op():
 
 
 def test_an_integer_beyond_all_floats_is_named():
-    with pytest.raises(ValueError, match="^abs: x holds an integer that is too large"):
+    with pytest.raises(ValueError, match=r"^abs: x holds an integer that is too large"):
         vg.abs(10**400)
-    with pytest.raises(ValueError, match="^add: b holds an integer that is too large"):
+    with pytest.raises(ValueError, match=r"^add: b holds an integer that is too large"):
         vg.tensor([1.0]) + 10**400
     with pytest.raises(ValueError, match=r"^leaky_relu: alpha 1000*.* is too large"):
         vg.leaky_relu([1.0], 10**400)
