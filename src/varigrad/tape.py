@@ -197,7 +197,7 @@ class Tape(Observer):
     6.0
     """
 
-    __slots__ = ("_nodes", "_tracked", "_watch_variables", "broken_by", "variables")
+    __slots__ = ("__weakref__", "_nodes", "_tracked", "_watch_variables", "broken_by", "variables")
 
     def __init__(self, watched: Iterable[Tensor] = (), watch_variables: bool = False) -> None:
         self._tracked = {t.id for t in watched}

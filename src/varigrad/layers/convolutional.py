@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
 from varigrad.layers.activations import ActivationLike, fused_name, get_activation
+from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean, choice, integers, positive_integer
-from varigrad.layers.base import InputSpec, Layer, LayerOptions
+from varigrad.layers.base import InputSpec, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.initializers import Initializer, get_initializer
 from varigrad.layers.naming import snake_case
@@ -42,7 +43,8 @@ class ConvolutionOptions(LayerOptions, total=False):
         use_bias: Whether there is a bias; True by default.
         bias_initializer: The bias's first value, `"zeros"` by default.
         bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the result in training.
+        activity_regularizer: A penalty on the result in training, over the batch's size, as in Keras; TensorFlow.js
+            ignores it.
         bias_constraint: A limit on the bias.
 
     >>> import varigrad as vg
@@ -63,7 +65,7 @@ class ConvolutionOptions(LayerOptions, total=False):
     bias_constraint: str | Constraint | None
 
 
-class BaseConvolution(Layer):
+class BaseConvolution(PenalizesActivity):
     """What all convolution layers share: the window, the bias and the activation."""
 
     axes: ClassVar[int]
@@ -190,7 +192,7 @@ class Convolution(BaseConvolution):
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         y = in_channels_last(self.data_format, inputs, self._convolve)
         # Softmax and the like go over the last axis whatever the data format, as in TensorFlow.js.
-        return y if self._fused else self.activation(y)
+        return self._penalized(y if self._fused else self.activation(y), training)
 
     def _convolve(self, x: Tensor) -> Tensor:
         """The result before the activation, or with it if it is `_fused`; channels last."""

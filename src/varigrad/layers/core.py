@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from varigrad.engine import run_kernel
 from varigrad.layers.activations import ActivationLike, fused_name, get_activation
+from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
@@ -113,7 +114,7 @@ def input(
     return layer.inbound_nodes[0].outputs[0]
 
 
-class Dense(Layer):
+class Dense(PenalizesActivity):
     """A fully connected layer: `activation(inputs @ kernel + bias)`.
 
     Mirrors `tf.layers.dense`. Inputs are `[batch, ..., inputs]`, results `[batch, ..., units]`; the kernel is
@@ -128,7 +129,8 @@ class Dense(Layer):
         input_dim: Short for `input_shape=[input_dim]`.
         kernel_regularizer: A penalty on the kernel.
         bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the result; kept for files, not applied, as in TensorFlow.js.
+        activity_regularizer: A penalty on the result in training, over the batch's size, as in Keras; TensorFlow.js
+            ignores it.
         kernel_constraint: A limit on the kernel.
         bias_constraint: A limit on the bias.
         options: `name`, `trainable`, `input_shape`, `batch_input_shape`, `batch_size`, `dtype`, `weights`.
@@ -221,7 +223,9 @@ class Dense(Layer):
             y = run_kernel("_FusedMatMul", operands, self._attrs)
         else:
             y = fused_mat_mul(inputs, kernel, bias=bias, activation=str(self._attrs["activation"]))
-        return y if self._fused else self.activation(y)
+        if not self._fused:
+            y = self.activation(y)
+        return y if self.activity_regularizer is None else self._penalized(y, training)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         return (*input_shape[:-1], self.units)

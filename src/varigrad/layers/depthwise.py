@@ -69,7 +69,7 @@ class _DepthwiseConvolution(BaseConvolution):
         self._expect_channels(channels)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        return self.activation(in_channels_last(self.data_format, inputs, self._convolve))
+        return self._penalized(self.activation(in_channels_last(self.data_format, inputs, self._convolve)), training)
 
     def _convolve(self, x: Tensor) -> Tensor:
         return self._biased(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean, partial_shape, positive_integer
-from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.base import LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.indices import checked_indices
 from varigrad.layers.initializers import Initializer, get_initializer
@@ -18,7 +19,7 @@ from varigrad.tensor import Tensor, Variable, format_shape
 __all__ = ["Embedding"]
 
 
-class Embedding(Layer):
+class Embedding(PenalizesActivity):
     """A table of learned vectors, of which the inputs name those that are wanted.
 
     Mirrors `tf.layers.embedding`. Inputs are whole numbers `[batch, ...]`, results `[batch, ..., output_dim]`. An index
@@ -29,7 +30,7 @@ class Embedding(Layer):
         output_dim: The length of the vectors.
         embeddings_initializer: The table's first value, `"random_uniform"` by default.
         embeddings_regularizer: A penalty on the table.
-        activity_regularizer: A penalty on the result in training.
+        activity_regularizer: A penalty on the result in training, over the batch's size; ignored in TensorFlow.js.
         embeddings_constraint: A limit on the table.
         mask_zero: Whether index 0 stands for nothing, a step that later layers leave out.
         input_length: The length of sequences, or the shape of one input, where it is fixed.
@@ -103,7 +104,8 @@ class Embedding(Layer):
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if self._lengths is not None:
             self.compute_output_shape(inputs.shape)  # says it if the lengths differ
-        return gather(self.embeddings, checked_indices(self.name, inputs, self.input_dim, "input_dim"))
+        indices = checked_indices(self.name, inputs, self.input_dim, "input_dim")
+        return self._penalized(gather(self.embeddings, indices), training)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         lengths = input_shape[1:]

@@ -89,7 +89,7 @@ class _SeparableConvolution(BaseConvolution):
         self._expect_channels(channels)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        return self.activation(in_channels_last(self.data_format, inputs, self._convolve))
+        return self._penalized(self.activation(in_channels_last(self.data_format, inputs, self._convolve)), training)
 
     def _convolve(self, x: Tensor) -> Tensor:
         deep = depthwise_convolution(x, self.depthwise_kernel, self.strides, self.padding, self.dilation_rate)
