@@ -84,3 +84,75 @@ def test_a_layer_used_at_different_depths_is_wired_the_same_after_a_reload(swapp
     rng = np.random.default_rng(0)
     data = [rng.normal(size=[5, *x.shape[1:]]).astype(np.float32) for x in model.inputs]
     assert vg.load_layers_model(tmp_path).predict(data).tolist() == model.predict(data).tolist()
+
+
+# A functional model whose normalization was asked to use the batch goes back to the averages (tfjs#7250)
+
+
+def test_training_asked_for_while_the_model_was_made_holds_in_predict_and_after_saving(tmp_path):
+    x = vg.input(shape=[1])
+    layer = vg.layers.batch_normalization(epsilon=1e-3)
+    model = vg.model(inputs=x, outputs=layer(x, training=True))
+    layer.set_weights([[2.0], [3.0], [10.0], [4.0]])
+    np.testing.assert_allclose(model.predict(X).numpy(), [[1.0009993], [4.9990007]], rtol=1e-6)
+    layer.set_weights([[2.0], [3.0], [10.0], [4.0]])
+    model.save(tmp_path / "pinned")
+    loaded = vg.load_layers_model(tmp_path / "pinned")
+    np.testing.assert_allclose(loaded.predict(X).numpy(), [[1.0009993], [4.9990007]], rtol=1e-6)
+
+
+# An embedding fed an index outside its table trains on garbage and ends in NaN (tfjs#705)
+
+
+def word_model():
+    return vg.sequential(
+        layers=[
+            vg.layers.embedding(input_dim=3, output_dim=2, input_length=2, name="words"),
+            vg.layers.flatten(),
+            vg.layers.dense(units=1),
+        ]
+    )
+
+
+BAD_INDICES = [
+    ([[0, 3]], vg.OutOfRangeError, r"words: index 3 at position \[0, 1\] of its inputs is outside of 0\.\.2"),
+    ([[0, -1]], vg.OutOfRangeError, r"words: index -1 at position \[0, 1\] of its inputs is outside of 0\.\.2"),
+    ([[0.5, 1]], ValueError, r"words: its inputs are indices, but 0\.5 at position \[0, 0\] is not a whole number"),
+]
+
+
+@pytest.mark.parametrize(("indices", "error", "message"), BAD_INDICES)
+def test_an_index_outside_of_the_table_is_an_error_that_names_it(indices, error, message):
+    model = word_model()
+    with pytest.raises(error, match=message):
+        model.layers[0](indices)
+    with pytest.raises(error, match=message):
+        model.predict(indices)
+
+
+@pytest.mark.parametrize(("indices", "error", "message"), BAD_INDICES)
+def test_training_on_such_an_index_is_that_error_and_changes_nothing(indices, error, message):
+    model = word_model()
+    before = [w.numpy() for w in model.get_weights()]
+    optimizer = vg.train.sgd(0.1)
+    with pytest.raises(error, match=message):
+        optimizer.minimize(lambda: model(indices, training=True).square().mean())
+    model.compile(optimizer="sgd", loss="mean_squared_error")
+    with pytest.raises(error, match=message):
+        model.fit(indices, [[1.0]], verbose=0)
+    for weight, expected in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(weight.numpy(), expected)
+
+
+# Batch normalization frozen in a model that is fitted (keras#9522, #6570, #9965)
+
+
+def test_fitting_on_top_of_a_frozen_normalization_leaves_it_alone():
+    base = vg.layers.batch_normalization(input_shape=[1])
+    model = vg.sequential(layers=[base, vg.layers.dense(units=1)])
+    base.trainable = False
+    before = base([[1.0], [3.0]]).numpy()
+    model.compile(optimizer=vg.train.sgd(0.1), loss="mean_squared_error")
+    model.fit([[1.0], [3.0]], [[1.0], [2.0]], epochs=100, verbose=0)
+    assert [w.tolist() for w in base.get_weights()] == [[1.0], [0.0], [0.0], [1.0]]
+    np.testing.assert_array_equal(base([[1.0], [3.0]]).numpy(), before)
