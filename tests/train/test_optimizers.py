@@ -137,6 +137,19 @@ def test_state_does_not_grow_and_survives_tidy(name):
     assert vg.memory() == before
 
 
+def test_a_disposed_optimizer_takes_no_state():
+    w = vg.variable([1.0], name="w")
+    optimizer = vg.train.adam(0.1)
+    optimizer.apply_gradients({"w": vg.tensor([1.0])})
+    state = optimizer.get_weights()
+    optimizer.dispose()
+    tensors = vg.memory().num_tensors
+    with pytest.raises(vg.DisposedError, match=r"Adam\.set_weights: .*disposed of at .*test_optimizers\.py"):
+        optimizer.set_weights(state)
+    assert vg.memory().num_tensors == tensors
+    assert w.tolist() != [1.0]
+
+
 def test_slots_count_as_tensors_until_the_optimizer_is_disposed():
     w = vg.variable(np.ones(1000), name="w")
     before = vg.memory()
@@ -288,6 +301,32 @@ def test_minimize_returns_the_cost_only_on_demand_and_leaves_other_variables_alo
     assert sgd.minimize(lambda: (a * b).sum(), True, [a]).item() == 3.0
     assert a.tolist() == [0.25]
     assert b.tolist() == [3.0]
+
+
+def raises(x):
+    raise ValueError("no such place")
+
+
+@pytest.mark.parametrize("constraint", [raises, lambda x: x.sum(), lambda x: "x"], ids=["raises", "shape", "text"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("clip", [{}, {"global_clip_norm": 1.0}])
+def test_a_constraint_that_fails_leaves_everything_as_it_was(constraint, dtype, clip):
+    a = vg.variable([1.0, 2.0], name="a", dtype=dtype)
+    b = vg.variable([[3.0]], name="b", dtype=dtype)
+    optimizer = vg.train.adam(0.5, **clip)
+    gradients = {"a": vg.tensor([1.0, -1.0], dtype=dtype), "b": vg.tensor([[2.0]], dtype=dtype)}
+    optimizer.apply_gradients(gradients)
+    before = [v.tolist() for v in (a, b)]
+    state = {name: tensor.tolist() for name, tensor in optimizer.get_weights()}
+    b.constraint = constraint
+    for given in (gradients, list(gradients.items())):
+        with pytest.raises((ValueError, TypeError)):
+            optimizer.apply_gradients(given)
+        assert [v.tolist() for v in (a, b)] == before
+        assert {name: tensor.tolist() for name, tensor in optimizer.get_weights()} == state
+    b.constraint = None
+    optimizer.apply_gradients(gradients)
+    assert optimizer.iterations == 2
 
 
 def test_a_constraint_holds_after_every_update():

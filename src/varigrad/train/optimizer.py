@@ -189,8 +189,8 @@ class Optimizer:
                 `{"name": …, "tensor": …}`). Each has its variable's shape; None leaves the variable as it is.
 
         Raises:
-            ValueError: A name that no variable has; a gradient of another shape, or that is not floating-point. Nothing
-                has changed then.
+            ValueError: A name that no variable has; a gradient of another shape, or that is not floating-point; what a
+                constraint raises. Nothing has changed then.
 
         Mirrors `applyGradients` of `tf.train.Optimizer`.
         """
@@ -200,16 +200,37 @@ class Optimizer:
                 updates = self._checked_updates(gradients)
             if self.clip_norm is not None or self.global_clip_norm is not None or self.clip_value is not None:
                 updates = self._clip(updates)
+            constrained = [target for targets, _, _ in updates for target in targets if target.constraint is not None]
+            undo = self._undoing(updates) if constrained else None
             kernel = self.update_kernel
             dtypes = list(dict.fromkeys([given[0].storage.dtype for _, given, _ in updates]))
             steps = dict(zip(dtypes, host_tensors(lambda: self._advance_in(dtypes))))
-            for targets, given, slots in updates:
-                step = steps[given[0].storage.dtype]
-                update_variables(kernel, targets, (*given, step), NO_ATTRS, slots)
-            for targets, _, _ in updates:
-                for target in targets:
-                    if target.constraint is not None:
-                        assign(target, target.constraint(target))
+            try:
+                for targets, given, slots in updates:
+                    step = steps[given[0].storage.dtype]
+                    update_variables(kernel, targets, (*given, step), NO_ATTRS, slots)
+                for target in constrained:
+                    assign(target, target.constraint(target))
+            except BaseException:
+                if undo is not None:
+                    undo()
+                raise
+
+    def _undoing(self, updates: list[_Update]) -> Callable[[], None]:
+        """A function that takes a step back: the variables, the slots and the count of steps as they are now."""
+        # Memory that is held here is copied before it is updated.
+        values = [(target, target.storage) for targets, _, _ in updates for target in targets]
+        states = [(slot, slot.storage.copy()) for _, _, slots in updates for slot in slots]
+        iterations = self._iterations
+
+        def undo() -> None:
+            for target, storage in values:
+                target.storage = storage
+            for slot, numbers in states:
+                slot.storage[...] = numbers
+            self._iterations = iterations
+
+        return undo
 
     def _advance_in(self, dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
         """Counts this step; its numbers, once for each dtype of variables."""
@@ -267,8 +288,7 @@ class Optimizer:
         """
         op = f"{self.class_name}.apply_gradients"
         named = by_name(op, gradients)
-        if self._disposed_at is not None:
-            raise DisposedError(f"{op}: the optimizer was disposed of at {self._disposed_at}")
+        self._check_alive(op)
         given: dict[str, Tensor] = {}
         for name, gradient in named.items():
             variable = find_variable(name)
@@ -279,6 +299,10 @@ class Optimizer:
                 if variable.trainable:
                     given[name] = gradient
         return given
+
+    def _check_alive(self, op: str) -> None:
+        if self._disposed_at is not None:
+            raise DisposedError(f"{op}: the optimizer was disposed of at {self._disposed_at}")
 
     def _checked_updates(self, gradients: Gradients) -> list[_Update]:
         given = self.checked_gradients(gradients)
@@ -371,11 +395,13 @@ class Optimizer:
         Raises:
             ValueError: The state is another optimizer's, or that of other variables, or of other shapes; the message
                 names the differences. Nothing has changed then.
+            DisposedError: The optimizer was disposed of.
 
         Mirrors `setWeights` of `tf.train.Optimizer`.
         """
         iterations, states = self._parse_weights(weights)
         with self._lock:
+            self._check_alive(f"{self.class_name}.set_weights")
             self._slots.restore(states, self._fills())
             self._iterations = iterations
 
