@@ -5,18 +5,21 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from varigrad.autodiff import VariableGrads
-from varigrad.engine import make_tensor, update_variables
+from varigrad.dtypes import Array
+from varigrad.engine import host_tensors, update_variables
 from varigrad.halves import computing_dtype
 from varigrad.ops.arithmetic import mul
 from varigrad.tensor import Tensor, Variable, find_variable
 from varigrad.train.optimizer import Gradients, LearningRate, Optimizer
 
 __all__ = ["GradientAccumulator", "accumulate"]
+
+_NONE: frozenset[str] = frozenset()
 
 
 class GradientAccumulator:
@@ -41,6 +44,9 @@ class GradientAccumulator:
     (-1.0, 1)
     """
 
+    # See `Optimizer`: a compiled step counts batches itself, and is another one where an update is due.
+    compiled_for: ClassVar[tuple[str, ...]] = ("optimizer", "every", "_batches", "_present")
+
     def __init__(self, optimizer: Optimizer, every: int) -> None:
         if every < 1:
             raise ValueError(f"accumulate: every must be at least 1, got {every}")
@@ -49,6 +55,8 @@ class GradientAccumulator:
         self._batches = 0
         self._samples = 0.0
         self._sums: dict[str, tuple[weakref.ref[Variable], Tensor]] = {}
+        self._present = _NONE  # the names of those with a gradient since the last update
+        self._groups = {_NONE: _NONE}  # each such set once, for a compiled step to know it again
         self._lock = threading.RLock()
 
     @property
@@ -99,10 +107,9 @@ class GradientAccumulator:
         with self._lock:
             given = self.optimizer.checked_gradients(gradients)
             sums = [self._sum_for(cast("Variable", find_variable(name))) for name in given]
-            weight = make_tensor(np.array(batch_size, np.float64))
-            update_variables("AccumulateGradients", (), (*given.values(), weight), state=tuple(sums))
-            self._samples += batch_size
-            self._batches += 1
+            names = frozenset(given)
+            weights = host_tensors(lambda: self._count(batch_size, names))
+            update_variables("AccumulateGradients", (), (*given.values(), *weights), state=tuple(sums))
             return self._batches >= self.every and self.flush()
 
     def flush(self) -> bool:
@@ -110,14 +117,31 @@ class GradientAccumulator:
         with self._lock:
             if not self._batches:
                 return False
-            sums = {name: total for name, (reference, total) in self._sums.items() if _is_current(name, reference)}
-            means = {
-                name: mul(total, make_tensor(np.array(1 / self._samples, total.storage.dtype)))
-                for name, total in sums.items()
-            }
-            self.optimizer.apply_gradients(means)
-            self._batches, self._samples, self._sums = 0, 0.0, {}
+            sums = {name: total for name, (_, total) in self._sums.items() if name in self._present}
+            dtypes = list(dict.fromkeys([total.storage.dtype for total in sums.values()]))
+            scales = dict(zip(dtypes, host_tensors(lambda: self._scales(dtypes))))
+            means = {name: mul(total, scales[total.storage.dtype]) for name, total in sums.items()}
+            self.optimizer.apply_gradients({name: mean for name, mean in means.items() if self._is_current(name)})
+            update_variables("Clear", (), (), state=tuple(sums.values()))
+            host_tensors(self._restart)
             return True
+
+    def _count(self, batch_size: float, names: frozenset[str]) -> list[Array]:
+        """Counts a batch; the weight of its gradients."""
+        present = self._present | names
+        self._present = self._groups.setdefault(present, present)
+        self._samples += batch_size
+        self._batches += 1
+        return [np.array(batch_size, np.float64)]
+
+    def _scales(self, dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
+        """What makes means of the sums, in each dtype."""
+        return [np.array(1 / self._samples, dtype) for dtype in dtypes]
+
+    def _restart(self) -> list[Array]:
+        """Starts the next group of batches."""
+        self._batches, self._samples, self._present = 0, 0.0, _NONE
+        return []
 
     def _sum_for(self, variable: Variable) -> Tensor:
         entry = self._sums.get(variable.name)
@@ -127,10 +151,9 @@ class GradientAccumulator:
             self._sums[variable.name] = entry
         return entry[1]
 
-
-def _is_current(name: str, reference: weakref.ref[Variable]) -> bool:
-    variable = reference()
-    return variable is not None and find_variable(name) is variable
+    def _is_current(self, name: str) -> bool:
+        variable = self._sums[name][0]()
+        return variable is not None and find_variable(name) is variable
 
 
 accumulate = GradientAccumulator

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from varigrad.dtypes import Array, is_floating
-from varigrad.engine import make_tensor, update_variables
+from varigrad.engine import host_tensors, make_tensor, update_variables
 from varigrad.halves import computing_dtype
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, format_shape
@@ -42,6 +42,8 @@ class ExponentialMovingAverage:
     1.0
     """
 
+    compiled_for = ("variables",)  # see `Optimizer`
+
     def __init__(self, var_list: Sequence[Variable], decay: float = 0.999, zero_debias: bool = False) -> None:
         if not 0 <= decay <= 1:
             raise ValueError(f"exponential_moving_average: decay must be between 0 and 1, got {decay}")
@@ -61,10 +63,14 @@ class ExponentialMovingAverage:
 
     def update(self) -> None:
         """Takes the variables' present values into the averages; to be called after each training step."""
-        take = make_tensor(np.array(1 - self.decay, np.float64))
-        update_variables("MovingAverage", (), (*self.variables, take), state=self._averages)
+        weights = host_tensors(self._count)
+        update_variables("MovingAverage", (), (*self.variables, *weights), state=self._averages)
+
+    def _count(self) -> list[Array]:
+        """Counts an update; how much of the present values it takes into the averages."""
         self.updates += 1
         self._start_weight *= self.decay
+        return [np.array(1 - self.decay, np.float64)]
 
     def average(self, variable: Variable) -> Tensor:
         """A copy of the average of one variable; before the first update, its value."""

@@ -88,7 +88,7 @@ class Slots:
     compiled_for = ("version",)  # see `Optimizer`
 
     def __init__(self, owner: str) -> None:
-        self.version = 0  # another whenever slots come or go
+        self.version = 0  # another whenever slots go or move
         self.groups: list[SlotGroup] = []
         self._owner = owner
         self._places: dict[str, tuple[SlotGroup, int]] = {}
@@ -126,7 +126,6 @@ class Slots:
         for variable in found.values():
             if variable is not None:
                 self._check_shapes(op, variable, fills, states[variable.name])
-        self.version += 1
         self._given = dict(states)
         for name, group, position in self._living():
             for array, values in zip(group.arrays(position), self._given.pop(name, fills.values()), strict=True):
@@ -141,7 +140,6 @@ class Slots:
 
     def _add(self, variables: Iterable[Variable], fills: Mapping[str, float], values: dict[str, list[Array]]) -> None:
         """Makes slots, and takes what they hold from `values` where it has some."""
-        self.version += 1
         for group in _groups(variables, list(fills.values())):
             self.groups.append(group)
             for position, member in enumerate(group.members):

@@ -232,6 +232,11 @@ def _accumulate_gradients(targets: list[Array], inputs: list[Array], state: list
         np.add(total, gradient if weight == 1 else gradient * weight.astype(gradient.dtype), total)
 
 
+def _clear(targets: list[Array], inputs: list[Array], state: list[Array]) -> None:
+    for values in state:
+        values.fill(0)
+
+
 def _moving_average(targets: list[Array], inputs: list[Array], state: list[Array]) -> None:
     *values, take = inputs
     for average, value in zip(state, values, strict=True):
@@ -252,5 +257,6 @@ UPDATES: dict[str, Any] = {
     "ApplyRMSProp": fused(_rmsprop),
     "ApplyCenteredRMSProp": fused(_centered_rmsprop),
     "AccumulateGradients": _accumulate_gradients,
+    "Clear": _clear,
     "MovingAverage": _moving_average,
 }
