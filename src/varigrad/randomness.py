@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["LOCK", "generator", "number_text", "restart"]
+__all__ = ["LOCK", "NextSeed", "generator", "number_text", "restart"]
 
 LOCK = threading.Lock()
 _generator: np.random.Generator | None = None  # made when first drawn from: numpy.random takes a while to load
+
+
+class NextSeed(str):
+    """The text of a seed that is another one each time: what `draw` gave, as it will again in a compiled step."""
+
+    __slots__ = ("draw",)
+    draw: Callable[[], str]
+
+    def __new__(cls, draw: Callable[[], str]) -> NextSeed:
+        seed = super().__new__(cls, draw())
+        seed.draw = draw
+        return seed
 
 
 def generator() -> np.random.Generator:

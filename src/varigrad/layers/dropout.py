@@ -11,6 +11,7 @@ from varigrad.layers.naming import snake_case
 from varigrad.layers.spatial import data_format_of
 from varigrad.ops import random
 from varigrad.ops.arithmetic import scale
+from varigrad.randomness import NextSeed, number_text
 from varigrad.tensor import Tensor
 
 __all__ = ["Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"]
@@ -19,16 +20,22 @@ __all__ = ["Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"
 class SeededLayer(Layer):
     """Base of layers that draw random numbers: a fixed sequence of draws with a seed, or new ones each time."""
 
+    # See `varigrad.jit.surroundings`: a compiled step counts draws itself.
+    moved_on: ClassVar[tuple[str, ...]] = ("_draws",)
+
     def __init__(self, *, seed: int | None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
         self.seed = seed_or_none(snake_case(self.class_name), seed)
         self._draws = 0
 
-    def _next_seed(self) -> int | None:
+    def _next_seed(self) -> NextSeed | None:
         """The seed of the next draw."""
-        seed = None if self.seed is None else self.seed + self._draws
+        return None if self.seed is None else NextSeed(self._draw)
+
+    def _draw(self) -> str:
+        text = number_text((self.seed or 0) + self._draws)
         self._draws += 1
-        return seed
+        return text
 
 
 class Dropout(SeededLayer):
