@@ -26,6 +26,10 @@ from varigrad.dtypes import upcast_type as upcast_type
 from varigrad.engine import *
 from varigrad.environment import *
 from varigrad.errors import *
+from varigrad.jit import CompiledFunction as CompiledFunction
+from varigrad.jit import JitError as JitError
+from varigrad.jit import JitWarning as JitWarning
+from varigrad.jit import jit as jit
 from varigrad.layers import constraints as constraints
 from varigrad.layers import initializers as initializers
 from varigrad.layers import loading as _loading

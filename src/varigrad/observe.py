@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from varigrad.tensor import Tensor, Variable
@@ -22,6 +22,8 @@ class Observer:
     """Told what the engine does; overrides the methods it cares about."""
 
     __slots__ = ()
+    # Whether it wants to be told of each kernel that runs inside a compiled function.
+    sees_inside: ClassVar[bool] = False
 
     def ran(
         self,

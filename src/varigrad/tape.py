@@ -276,6 +276,12 @@ class Tape(Observer):
             kept = [stand_ins.get(id(v), v) for v in saved]
             self._nodes[position] = (kernel, rule, kept, attrs, ids, first, several)
 
+    def watches(self, tensors: Iterable[Tensor], variables: Iterable[Variable]) -> bool:
+        """Whether what is computed from these would be recorded."""
+        return not self._tracked.isdisjoint([t.id for t in (*tensors, *variables)]) or (
+            self._watch_variables and any(v.trainable for v in variables)
+        )
+
     def taken(self) -> set[int]:
         """The ids of the tensors that kernels took, recorded ones and those without a derivative."""
         recorded = [ids for _, _, _, _, ids, _, _ in self._nodes]

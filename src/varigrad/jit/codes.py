@@ -1,0 +1,59 @@
+"""What a function's code mentions: the names of globals and attributes that it may read."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from functools import lru_cache
+from types import CodeType
+from typing import NamedTuple
+
+__all__ = ["Mentions", "is_library", "mentions"]
+
+_GLOBAL = frozenset(["LOAD_GLOBAL", "LOAD_NAME"])
+_ATTRIBUTE = frozenset(["LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR"])
+_LIBRARIES = frozenset(sys.stdlib_module_names) | {"varigrad", "numpy", "scipy", "pytest", "_pytest"}
+
+
+class Mentions(NamedTuple):
+    """Names in a piece of code, and in the functions defined in it.
+
+    `chains` are the dotted names that start with a global, such as `("np", "random", "normal")`.
+    """
+
+    globals: frozenset[str]
+    attributes: frozenset[str]
+    chains: frozenset[tuple[str, ...]]
+
+
+@lru_cache(maxsize=4096)
+def mentions(code: CodeType) -> Mentions:
+    """What a code object and those inside it mention."""
+    global_names: set[str] = set()
+    attributes: set[str] = set()
+    chains: set[tuple[str, ...]] = set()
+    chain: tuple[str, ...] = ()
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        if name in _GLOBAL:
+            chain = (instruction.argval,)
+            global_names.add(instruction.argval)
+        elif name in _ATTRIBUTE:
+            attributes.add(instruction.argval)
+            chain = (*chain, instruction.argval) if chain else ()
+        else:
+            chain = ()
+        if len(chain) > 1:
+            chains.add(chain)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            inner = mentions(constant)
+            global_names |= inner.globals
+            attributes |= inner.attributes
+            chains |= inner.chains
+    return Mentions(frozenset(global_names), frozenset(attributes), frozenset(chains))
+
+
+def is_library(module: str | None) -> bool:
+    """Whether a module is VariGrad's, NumPy's or Python's own: nothing in it changes between two steps."""
+    return module is None or module.partition(".")[0] in _LIBRARIES

@@ -1,0 +1,352 @@
+"""`vg.jit`: a function that runs as it is written the first time, and compiled from then on."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter_ns
+from types import MethodType
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from varigrad import engine
+from varigrad.engine import NO_ATTRS, kernels_version
+from varigrad.jit.capture import Capture
+from varigrad.jit.errors import JitError, JitWarning
+from varigrad.jit.graph import Graph
+from varigrad.jit.guards import Guards, changes
+from varigrad.jit.passes import PASSES, optimize
+from varigrad.jit.signature import describe, flatten, replaced
+from varigrad.jit.straight_line import Program, Stale
+from varigrad.jit.surroundings import Place, look_around
+from varigrad.jit.trials import compared
+from varigrad.observe import OBSERVERS, Observer, observing
+from varigrad.tape import Tape
+from varigrad.tensor import Tensor, Variable
+
+__all__ = ["CompiledFunction", "jit"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_ATTEMPTS = 3  # runs that change something besides tensors, after which a function is left as it is
+_OFTEN = 10  # compilations of one signature from which on a warning says why
+_KEPT = 32  # compilations of one signature that are kept
+
+
+class _Trace:
+    """One compilation: what it holds for, and the program."""
+
+    def __init__(
+        self, graph: Graph, build: Any, guards: Guards, known: Mapping[int, float], objects: list[Any]
+    ) -> None:
+        self.captured = graph
+        self.build = build
+        self.guards = guards
+        self.known = known  # the numbers among the leaves whose values it was compiled for
+        self.objects = objects  # whose identity is part of the key, so that they must stay
+        self.program = Program(optimize(graph))
+        nodes = self.program.graph.nodes
+        self.updates = any(node.is_update for node in nodes)
+        self.targets = tuple(dict.fromkeys([target for node in nodes for target in node.targets]))
+        sources = [value.source for value in graph.sources()]
+        self.variables = tuple([s.what for s in sources if s is not None and s.kind == "variable"])
+        self.lock = threading.RLock()
+        self.calls = 0
+
+    def failure(self, leaves: Sequence[Any]) -> str | None:
+        """Why it does not hold for a call, in words."""
+        for position, value in self.known.items():
+            if repr(leaves[position]) != repr(value):
+                return (
+                    f"the number {leaves[position]!r} was {value!r}, and the function looks at its value; one that "
+                    "only enters into arithmetic with tensors does not count"
+                )
+        return self.guards.failure()
+
+    def holds(self, leaves: Sequence[Any]) -> bool:
+        """Whether it holds for a call."""
+        return self.guards.hold() and (
+            not self.known or all(repr(leaves[i]) == repr(value) for i, value in self.known.items())
+        )
+
+
+class CompiledFunction(Generic[P, R]):
+    """What `vg.jit` returns: called like the function that it was made of, which is its `function`."""
+
+    def __init__(self, function: Callable[P, R], check: bool = False) -> None:
+        self.function = function
+        self.check = check
+        functools.update_wrapper(cast("Any", self), function)
+        self._name = getattr(function, "__name__", type(function).__name__)
+        self._traces: dict[Any, list[_Trace]] = {}
+        self._unfit: dict[Any, list[str]] = {}
+        self._left_alone: set[Any] = set()
+        self._history: list[str] = []
+        self._lock = threading.RLock()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        observers = OBSERVERS.get()
+        if observers and _see_inside(observers):
+            return self.function(*args, **kwargs)
+        leaves: list[Any] = []
+        objects: list[Any] = []
+        key = flatten(args, kwargs, leaves, objects)
+        for trace in self._traces.get(key, ()):
+            if trace.holds(leaves):
+                if observers and any(_is_watching(o, leaves, trace.variables) for o in observers):
+                    return self.function(*args, **kwargs)
+                try:
+                    return self._run(trace, args, kwargs, leaves, observers)
+                except Stale:
+                    self._traces[key].remove(trace)
+                    break
+        if observers and any(isinstance(o, Tape) for o in observers):
+            return self.function(*args, **kwargs)
+        with self._lock:
+            return self._trace(args, kwargs, key, leaves, objects)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A compiled method: each object has compilations of its own."""
+        if instance is None:
+            return self
+        bound = CompiledFunction(MethodType(self.function, instance), self.check)
+        if hasattr(instance, "__dict__"):
+            instance.__dict__.setdefault(self._name, bound)
+            return instance.__dict__[self._name]
+        return bound
+
+    def __reduce__(self) -> Any:
+        return jit, (self.function,)
+
+    # Running
+
+    def _run(
+        self,
+        trace: _Trace,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        leaves: Sequence[Any],
+        observers: Sequence[Observer],
+    ) -> Any:
+        trace.calls += 1
+        if self.check:
+            with trace.lock:
+                return compared(self._name, trace.program, trace.build, leaves, lambda: self.function(*args, **kwargs))
+        started = perf_counter_ns() if observers else 0
+        if trace.updates:
+            with trace.lock:
+                for observer in observers:
+                    observer.updating("CompiledFunction", trace.targets, (), NO_ATTRS, ())
+                arrays = trace.program(leaves)
+        else:
+            arrays = trace.program(leaves)
+        outputs = [Tensor(array) for array in arrays]
+        if observers and outputs:
+            given = tuple([leaf for leaf in leaves if isinstance(leaf, Tensor)])
+            for observer in observers:
+                observer.ran("CompiledFunction", given, NO_ATTRS, tuple(outputs), perf_counter_ns() - started)
+        return trace.build(outputs, leaves)
+
+    # Compiling
+
+    def _trace(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any, leaves: list[Any], objects: list[Any]
+    ) -> Any:
+        """Runs the function as it is written, and writes down what it does."""
+        if key in self._left_alone:
+            return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
+        reason = self._reason(key, leaves)
+        before = look_around(self.function, objects)
+        capture = Capture(self._name, leaves, _labels(self.function, args, kwargs, len(leaves)))
+        given, named = replaced(args, kwargs, capture.stand_ins)
+        with observing(capture):
+            result = self.function(*given, **named)  # pyright: ignore[reportCallIssue]
+        graph, build = capture.finish(result)
+        unfit = capture.unfit + [f"it changes {change}" for change in changes(before)]
+        if unfit:
+            self._give_up_later(key, unfit)
+        else:
+            self._unfit.pop(key, None)
+            after = look_around(self.function, objects)
+            guards = Guards(after.with_vouched_of(before), _variable_places(capture.variables.values()))
+            known = {position: leaves[position] for position in sorted(capture.numbers.looked_at)}
+            traces = self._traces.setdefault(key, [])
+            traces.insert(0, _Trace(graph, build, guards, known, objects))
+            del traces[_KEPT:]
+            self._history.append(reason)
+            self._warn_if_often(traces, reason)
+        return build(capture.output_tensors, leaves)
+
+    def _reason(self, key: Any, leaves: Sequence[Any]) -> str:
+        """Why the function is compiled now."""
+        traces = self._traces.get(key)
+        if traces:
+            return traces[0].failure(leaves) or "a tensor that it uses was disposed of"
+        if not self._traces:
+            return f"the first call, with {describe(key)}"
+        return f"other arguments: {describe(key)}"
+
+    def _give_up_later(self, key: Any, unfit: list[str]) -> None:
+        """The first call may make variables and the like; a function that goes on to do so cannot be compiled."""
+        earlier = self._unfit.setdefault(key, [])
+        earlier.append(unfit[0])
+        if len(earlier) < _ATTEMPTS:
+            return
+        self._left_alone.add(key)
+        warnings.warn(
+            f"jit: {self._name} is not compiled, because {unfit[0]} whenever it runs, which a compiled function would "
+            "not; do that outside, or keep what changes in a variable",
+            JitWarning,
+            stacklevel=4,
+        )
+
+    def _warn_if_often(self, traces: list[_Trace], reason: str) -> None:
+        if len(traces) == _OFTEN:
+            warnings.warn(
+                f"jit: {self._name} was compiled {_OFTEN} times for the same arguments, last because {reason}; pass "
+                "what changes as an argument, or keep it in a variable",
+                JitWarning,
+                stacklevel=4,
+            )
+
+    # Looking inside
+
+    @property
+    def compilations(self) -> int:
+        """How often the function was compiled."""
+        return len(self._history)
+
+    def explain(self) -> str:
+        """Why the function was compiled each time, and what became of it.
+
+        >>> import varigrad as vg
+        >>> double = vg.jit(lambda x: x + x)
+        >>> _ = double(vg.tensor([1, 2])), double(vg.tensor([1, 2, 3]))
+        >>> print(double.explain())
+        <lambda> was compiled 2 times:
+          1. the first call, with (float32[2])
+          2. other arguments: (float32[3])
+        """
+        times = "once" if self.compilations == 1 else f"{self.compilations} times"
+        lines = [f"{self._name} was compiled {times}{':' if self._history else ''}"]
+        lines += [f"  {number}. {reason}" for number, reason in enumerate(self._history, 1)]
+        for key, reasons in self._unfit.items():
+            state = "runs as it is written" if key in self._left_alone else "was not compiled yet"
+            lines.append(f"with {describe(key)} it {state}: {reasons[-1]}")
+        return "\n".join(lines)
+
+    def graph(self, after: str | None = None) -> str:
+        """The graph of the latest compilation as text: as it is run, or after one of the passes.
+
+        Args:
+            after: `"capture"`, for the graph before all passes, or the name of a pass in `varigrad.jit.passes.PASSES`.
+
+        >>> import varigrad as vg
+        >>> double = vg.jit(lambda x: x + x * 1)
+        >>> _ = double(vg.tensor([1, 2]))
+        >>> print(double.graph())  # doctest: +ELLIPSIS
+        <lambda>:
+          %0 = argument x: float32 [2]
+          %1: float32 [2] = Add(%0, %0)    # ...
+          return %1
+        """
+        trace = self._latest()
+        if after is None:
+            return str(trace.program.graph)
+        if after != "capture" and after not in PASSES:
+            raise ValueError(f"graph: after must be 'capture' or one of {', '.join(PASSES)}, got {after!r}")
+        return str(trace.captured if after == "capture" else optimize(trace.captured, after))
+
+    def source(self) -> str:
+        """The text of the function that runs in place of this one, of the latest compilation."""
+        return self._latest().program.source
+
+    def _latest(self) -> _Trace:
+        traces = [trace for traces in self._traces.values() for trace in traces]
+        if not traces:
+            raise JitError(f"jit: {self._name} has not been compiled yet; call it first")
+        return traces[-1]
+
+    def __repr__(self) -> str:
+        return f"<jit {self._name}: {self.compilations} compilations>"
+
+
+def _see_inside(observers: Sequence[Observer]) -> bool:
+    """Whether someone wants to be told of every kernel."""
+    return any(isinstance(observer, Capture) or observer.sees_inside for observer in observers)
+
+
+def _is_watching(observer: Observer, leaves: Sequence[Any], variables: Sequence[Variable]) -> bool:
+    return isinstance(observer, Tape) and observer.watches([x for x in leaves if isinstance(x, Tensor)], variables)
+
+
+def _variable_places(variables: Any) -> list[Place]:
+    """What else about variables a step was compiled for, and which kernels there were."""
+    places = [Place(getattr, engine, "_version", kernels_version(), "the kernels registered")]
+    places += [
+        Place(getattr, variable, name, getattr(variable, name), f"{variable.name}.{name}")
+        for variable in variables
+        for name in ("trainable", "constraint")
+    ]
+    return places
+
+
+def _labels(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], count: int) -> list[str]:
+    """What each leaf is called: by the parameters where each of these is one leaf."""
+    try:
+        names = list(inspect.signature(function).bind(*args, **kwargs).arguments)
+    except (TypeError, ValueError):
+        names = []
+    return names if len(names) == count else [f"leaf {position}" for position in range(count)]
+
+
+@overload
+def jit(f: Callable[P, R], /, *, check: bool = ...) -> CompiledFunction[P, R]: ...
+@overload
+def jit(f: None = None, /, *, check: bool = ...) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
+def jit(f: Any = None, /, *, check: bool = False) -> Any:
+    """Compiles a function of tensors, such as a training step with everything that belongs to it.
+
+    The first call runs the function as it is written and writes down every kernel call; later ones run what was
+    written down, which is faster and gives the same. The function is compiled anew for other shapes and dtypes, and
+    whenever something else that it depends on has changed: arguments that are neither tensors nor floats, variables
+    replaced, and what it reads from closures, globals, attributes, lists, dicts and arrays. Floats passed as arguments,
+    learning rates, schedules and step counts may change freely. `explain()` says what was compiled, and why;
+    `graph()` and `source()` show the result.
+
+    Inside, tensors have no values yet, so `float(x)`, `if x > 0` and the like are errors that name the line. A function
+    that changes something besides tensors and variables each time it runs (a counter, a list) is left as it is, with a
+    warning. Printing happens at the first call only.
+
+    Args:
+        f: A function of tensors, arrays, numbers, containers of these, and other objects, of which each has a
+            compilation of its own. It returns tensors and plain values, alone or in containers. Arrays reach it as
+            tensors.
+        check: Run both, compiled and as written, at each call, and compare: for finding out which of the two is wrong.
+
+    Raises:
+        JitError: at the call, if the function does something that cannot be compiled.
+
+    >>> import varigrad as vg
+    >>> w = vg.variable([1.0, 2.0], name="jit_example")
+    >>> optimizer = vg.train.sgd(0.25)
+    >>> @vg.jit
+    ... def step(x):
+    ...     value, grads = vg.variable_grads(lambda: ((w - x) ** 2).sum())
+    ...     optimizer.apply_gradients(grads)
+    ...     return value
+    >>> [step(vg.tensor([3.0, 4.0])).item() for _ in range(3)]
+    [8.0, 2.0, 0.5]
+    >>> step.compilations
+    1
+    """
+    if f is None:
+        return functools.partial(jit, check=check)
+    if not callable(f):
+        raise TypeError(f"jit: f must be a function, got {type(f).__name__}")
+    if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f):
+        raise TypeError("jit: f must be a plain function, neither a coroutine function nor a generator")
+    return CompiledFunction(f, check)

@@ -1,0 +1,149 @@
+"""What a step is compiled for: the shapes and dtypes of tensors among its arguments, and the values of the rest.
+
+`flatten` takes arguments apart into a key, which is hashed, and leaves, which are inputs of the compiled step: tensors
+and floats. `replaced` puts arguments together again from other leaves; `template_of` does for results what a template
+is: it says how to make the same containers of the results of another call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from varigrad.jit.errors import JitError
+from varigrad.ops.creation import tensor
+from varigrad.tensor import Tensor, Variable
+
+__all__ = ["PLAIN", "Build", "describe", "flatten", "replaced", "template_of"]
+
+PLAIN = (int, bool, str, bytes, complex, type(None), type(Ellipsis))
+
+# Makes a result from the outputs of the graph (tensors) and the leaves of the arguments.
+Build: TypeAlias = Callable[[Sequence[Tensor], Sequence[Any]], Any]
+
+
+def replaced(
+    args: tuple[Any, ...], kwargs: Mapping[str, Any], leaves: Sequence[Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments like these, with other tensors and floats in place of theirs."""
+    rest = iter(leaves)
+    return _replaced(args, rest), {key: _replaced(value, rest) for key, value in kwargs.items()}
+
+
+def flatten(args: tuple[Any, ...], kwargs: Mapping[str, Any], leaves: list[Any], objects: list[Any]) -> Any:
+    """The key of a call; its tensors, arrays (as tensors) and floats are added to `leaves`, in order."""
+    parts: list[Any] = []
+    for value in args:
+        if value.__class__ is Tensor:
+            leaves.append(value)
+            storage = value.storage
+            parts.append((storage.shape, storage.dtype))
+        else:
+            parts.append(_part(value, leaves, objects))
+    if not kwargs:
+        return tuple(parts)
+    named = tuple([(name, _part(value, leaves, objects)) for name, value in kwargs.items()])
+    return tuple(parts), named
+
+
+def _part(value: Any, leaves: list[Any], objects: list[Any]) -> Any:
+    kind = type(value)
+    if kind is float:
+        leaves.append(value)
+        return float
+    if kind is Tensor:
+        leaves.append(value)
+        return value.storage.shape, value.storage.dtype
+    if isinstance(value, Variable):
+        objects.append(value)
+        return Variable, id(value)
+    if kind in PLAIN:
+        return kind, value
+    if kind is slice:
+        return kind, (value.start, value.stop, value.step)
+    if isinstance(value, (list, tuple)):
+        return kind, tuple([_part(item, leaves, objects) for item in cast("Sequence[Any]", value)])
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return kind, tuple([(key, _part(item, leaves, objects)) for key, item in items])
+    if _is_array(value):
+        leaves.append(value if isinstance(value, Tensor) else tensor(value))
+        return leaves[-1].storage.shape, leaves[-1].storage.dtype
+    objects.append(value)
+    return kind, id(value)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (Tensor, np.ndarray, np.generic)) or (
+        not isinstance(value, type) and (hasattr(value, "__array__") or hasattr(value, "__dlpack__"))
+    )
+
+
+def _replaced(value: Any, rest: Any) -> Any:
+    kind = type(value)
+    if kind is float or kind is Tensor:
+        return next(rest)
+    if isinstance(value, Variable) or kind in PLAIN or kind is slice:
+        return value
+    if isinstance(value, (list, tuple)):
+        items = [_replaced(item, rest) for item in cast("Sequence[Any]", value)]
+        return items if kind is list else kind(*items) if hasattr(value, "_fields") else kind(items)
+    if isinstance(value, dict):
+        filled = {key: _replaced(item, rest) for key, item in cast("dict[Any, Any]", value).items()}
+        return filled if kind is dict else kind(filled)
+    return next(rest) if _is_array(value) else value
+
+
+def describe(key: Any) -> str:
+    """A key as it is written in explanations."""
+    if isinstance(key, tuple) and len(cast("tuple[Any, ...]", key)) == 2:
+        first, second = cast("tuple[Any, Any]", key)
+        if isinstance(second, np.dtype):
+            return f"{second}{list(first)}"
+        if isinstance(first, type):
+            if first in PLAIN:
+                return repr(second)
+            inside = describe(second) if isinstance(second, tuple) else ""
+            return f"{first.__name__}{inside}" if first not in (tuple, list, dict) else inside
+    if isinstance(key, tuple):
+        return "(" + ", ".join([describe(part) for part in cast("tuple[Any, ...]", key)]) + ")"
+    return key.__name__ if isinstance(key, type) else repr(key)
+
+
+def template_of(result: Any, leaf_of: Callable[[Any], Build | None]) -> Build:
+    """How to build a result like this one; `leaf_of` gives that for the tensors and numbers in it.
+
+    Raises:
+        JitError: Something in it is neither a tensor, a plain value nor a container of them.
+    """
+    build = leaf_of(result)
+    if build is not None:
+        return build
+    if result is None or type(result) in PLAIN or type(result) is float or isinstance(result, np.dtype):
+        return lambda outputs, leaves: result
+    kind: Any = type(result)
+    if isinstance(result, (list, tuple, set, frozenset)):
+        items = [template_of(item, leaf_of) for item in cast("Sequence[Any]", result)]
+        if kind is tuple:
+            return lambda outputs, leaves: tuple([item(outputs, leaves) for item in items])
+        if not hasattr(result, "_fields"):
+            return lambda outputs, leaves: kind([item(outputs, leaves) for item in items])
+        extra = getattr(result, "__dict__", None)
+        attributes = template_of(dict(extra), leaf_of) if extra else None
+
+        def build_named(outputs: Sequence[Tensor], leaves: Sequence[Any]) -> Any:
+            made = kind(*[item(outputs, leaves) for item in items])
+            if attributes is not None:
+                made.__dict__.update(attributes(outputs, leaves))
+            return made
+
+        return build_named
+    if isinstance(result, dict):
+        pairs = [(key, template_of(item, leaf_of)) for key, item in cast("dict[Any, Any]", result).items()]
+        return lambda outputs, leaves: kind({key: item(outputs, leaves) for key, item in pairs})
+    raise JitError(
+        f"jit: the function returned a {kind.__name__}; return tensors, numbers and texts, alone or in lists, tuples "
+        "and dicts"
+    )

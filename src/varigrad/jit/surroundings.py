@@ -1,0 +1,290 @@
+"""What a function sees around it: closures, globals, attributes, list elements, dict values.
+
+`look_around` follows everything that a function can reach by the names that its code mentions, and notes each place
+where a value stands. From these notes a compiled function knows later whether anything has changed, and whether the
+function itself changes anything but tensors. A class with an attribute `compiled_for` tells by it which of its
+attributes count, and one with `moved_on` which do not: these answer for the rest themselves, by `engine.host_tensors`
+or `randomness.NextSeed`.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import random
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from varigrad.dtypes import Array
+from varigrad.jit.codes import is_library, mentions
+from varigrad.jit.errors import JitError
+from varigrad.jit.signature import PLAIN
+from varigrad.tensor import Tensor
+
+__all__ = ["Place", "Surroundings", "contents_of", "look_around"]
+
+
+class Place(NamedTuple):
+    """Where a value stands: `get(container, key)` looks it up; `path` is how a person would write it.
+
+    `vouched` says that its owner knows of compiled steps, and that what a step does to it is all right.
+    """
+
+    get: Callable[[Any, Any], Any]
+    container: Any
+    key: Any
+    value: Any
+    path: str
+    vouched: bool = False
+
+    @property
+    def identity(self) -> tuple[int, Any]:
+        """Equal for the same place, whatever stands in it."""
+        return id(self.container), self.key
+
+
+class Surroundings(NamedTuple):
+    """All places found; the containers whose length counts, and mutable contents that are compared as a whole.
+
+    `streams` are generators of random numbers: their path, a function that gives their state, and their state.
+    """
+
+    places: list[Place]
+    containers: list[tuple[Any, int, str]]
+    contents: list[tuple[Any, Any, str]]  # an object, its contents now, and its path
+    streams: list[tuple[str, Callable[[], Any], Any]]
+
+    def with_vouched_of(self, earlier: Surroundings) -> Surroundings:
+        """These, but vouched places as they were earlier: what a call found there decides what it did."""
+        found = {place.identity: place for place in earlier.places if place.vouched}
+        return self._replace(places=[found.get(place.identity, place) for place in self.places])
+
+
+# Values that nothing inside can change, beyond those of `PLAIN`.
+_LEAVES = (*PLAIN, float, Tensor, np.dtype, np.ufunc, np.generic, BuiltinFunctionType, range)
+_SEQUENCES = (list, tuple, deque)
+
+
+def cell_contents(cell: CellType, _: Any) -> Any:
+    """What a closure's cell holds."""
+    return cell.cell_contents
+
+
+def contents_of(value: Any) -> Any:
+    """A copy of the contents of an array or a set, to be compared with later."""
+    if isinstance(value, np.ndarray):
+        array = cast("Array", value)
+        return array.shape, array.dtype, array.tobytes()
+    return set(value) if isinstance(value, (set, frozenset)) else bytes(value)
+
+
+def _state_of(generator: Any) -> Any:
+    return generator.getstate() if isinstance(generator, random.Random) else repr(generator.bit_generator.state)
+
+
+def _state_of_numpy() -> Any:
+    name, key, *rest = np.random.get_state()
+    return name, key.tobytes(), rest  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def look_around(function: Callable[..., Any], objects: Sequence[Any] = ()) -> Surroundings:
+    """The surroundings of a function that is called with these objects among its arguments.
+
+    Raises:
+        JitError: The function's code mentions something whose next value nobody can foresee.
+    """
+    walk = _Walk()
+    known = -1
+    # Code reached through an attribute may mention names that matter for objects looked at before.
+    while known != len(walk.names):
+        known = len(walk.names)
+        walk.start()
+        walk.follow(function, "the function")
+        for item in objects:
+            walk.follow(item, f"the {type(item).__name__} passed as an argument")
+        walk.finish()
+    # Python's and NumPy's own generators may be drawn from by anybody.
+    streams = [*walk.streams, ("Python's random numbers", random.getstate, random.getstate())]
+    if "numpy.random" in sys.modules:
+        streams.append(("NumPy's random numbers", _state_of_numpy, _state_of_numpy()))
+    return Surroundings(list(walk.places.values()), walk.containers, walk.contents, streams)
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.start()
+
+    def start(self) -> None:
+        self.places: dict[tuple[int, Any], Place] = {}
+        self.containers: list[tuple[Any, int, str]] = []
+        self.contents: list[tuple[Any, Any, str]] = []
+        self.streams: list[tuple[str, Callable[[], Any], Any]] = []
+        self._seen: dict[int, Any] = {}
+        self._classes: set[tuple[type, bool]] = set()
+        self._pending: list[tuple[Any, str]] = []
+
+    def finish(self) -> None:
+        while self._pending:
+            self._look_into(*self._pending.pop())
+
+    def follow(self, value: Any, path: str) -> None:
+        """Looks into a value, later and once."""
+        if isinstance(value, _LEAVES) or id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        self._pending.append((value, path))
+
+    def note(self, get: Callable[[Any, Any], Any], container: Any, key: Any, path: str, vouched: bool = False) -> None:
+        """Notes a place, and follows what stands in it."""
+        try:
+            value = get(container, key)
+        except (AttributeError, KeyError, IndexError, ValueError):  # ValueError: an empty cell
+            return
+        if isinstance(value, ModuleType):
+            self.follow(value, path)
+            return
+        place = Place(get, container, key, value, path, vouched)
+        if place.identity not in self.places:
+            self.places[place.identity] = place
+            self.follow(value, path)
+
+    def _look_into(self, value: Any, path: str) -> None:
+        if isinstance(value, FunctionType):
+            self._function(value, path)
+        elif isinstance(value, MethodType):
+            self.follow(value.__func__, path)
+            self.follow(value.__self__, path.rpartition(".")[0] or "self")
+        elif isinstance(value, functools.partial):
+            partial = cast("functools.partial[Any]", value)
+            for part in (partial.func, partial.args, partial.keywords):
+                self.follow(part, path)
+        elif isinstance(value, type):
+            self._class(value, path)
+        elif isinstance(value, ModuleType):
+            if not is_library(value.__name__):
+                for name in sorted(self.names & vars(value).keys()):
+                    self.note(getattr, value, name, f"{path}.{name}")
+        elif isinstance(value, (np.random.Generator, random.Random)):
+            self.streams.append((path, functools.partial(_state_of, value), _state_of(value)))
+        elif isinstance(value, (np.ndarray, set, frozenset, bytearray)):
+            self.contents.append((value, contents_of(value), path))
+        elif isinstance(value, _SEQUENCES):
+            self._elements(value, range(len(cast("Sequence[Any]", value))), path)
+        elif isinstance(value, (dict, MappingProxyType)):
+            self._elements(value, list(cast("dict[Any, Any]", value)), path)
+        elif isinstance(value, (property, staticmethod, classmethod, functools.cached_property)):
+            for part in ("fget", "__func__", "func"):
+                self.follow(getattr(value, part, None), path)
+        else:
+            self._object(value, path)
+
+    def _elements(self, container: Any, keys: Any, path: str) -> None:
+        if not isinstance(container, tuple):
+            self.containers.append((container, len(container), path))
+        for key in keys:
+            if isinstance(container, tuple):
+                self.follow(container[key], f"{path}[{key!r}]")
+            else:
+                self.note(operator.getitem, container, key, f"{path}[{key!r}]")
+
+    def _function(self, function: FunctionType, path: str) -> None:
+        module = function.__module__
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            self.note(cell_contents, cell, None, name)
+        # The layers' code decides which of their attributes count; VariGrad's other code looks at tensors only.
+        if is_library(module) and not (module or "").startswith("varigrad.layers"):
+            return
+        mentioned = mentions(function.__code__)
+        self.names |= mentioned.attributes
+        self.follow(function.__defaults__, path)
+        self.follow(function.__kwdefaults__, path)
+        if is_library(module):
+            return
+        for chain in mentioned.chains:
+            _check_no_clock(chain, function)
+        for name in sorted(mentioned.globals & function.__globals__.keys()):
+            self.note(operator.getitem, function.__globals__, name, name)
+
+    def _class(self, cls: type, path: str, made: bool = False) -> None:
+        """Looks into a class; into what makes objects of it only where it is not known to have been `made`."""
+        if (cls, made) in self._classes:
+            return
+        self._classes.add((cls, made))
+        for base in cls.__mro__:
+            module = base.__module__
+            if is_library(module) and not module.startswith("varigrad.layers"):
+                continue
+            for name, member in list(vars(base).items()):
+                special = name.startswith("__") and name.endswith("__")
+                if made and name in ("__init__", "__new__"):
+                    continue
+                if callable(member) or isinstance(member, (property, staticmethod, classmethod)):
+                    if special or name in self.names:
+                        self.follow(member, f"{path}.{name}")
+                elif name in self.names and not special and not is_library(module) and not hasattr(member, "__get__"):
+                    self.note(getattr, cls, name, f"{path}.{name}")
+
+    def _object(self, value: Any, path: str) -> None:
+        cls: Any = type(value)
+        _check_no_stream(value, path)
+        counted = getattr(cls, "compiled_for", None)
+        if isinstance(counted, tuple):
+            for name in cast("tuple[str, ...]", counted):
+                self.note(getattr, value, name, f"{path}.{name}", vouched=True)
+            return
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict):
+            names = self.names & cast("dict[str, Any]", attributes).keys()
+            for name in sorted(names.difference(getattr(cls, "moved_on", ()))):
+                self.note(operator.getitem, attributes, name, f"{path}.{name}")
+        for name in _slots(cls):
+            if name in self.names:
+                self.note(getattr, value, name, f"{path}.{name}")
+        for base in cls.__mro__:
+            for name in self.names & vars(base).keys():
+                # What an object has of its class, until it gets one of its own.
+                plain = isinstance(vars(base)[name], (*PLAIN, float, list, dict))
+                if plain and not (isinstance(attributes, dict) and name in attributes):
+                    self.note(getattr, value, name, f"{path}.{name}")
+        self._class(cls, path, made=True)
+
+
+def _slots(cls: type) -> Iterator[str]:
+    for base in cls.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        yield from (slots,) if isinstance(slots, str) else slots
+
+
+def _check_no_stream(value: Any, path: str) -> None:
+    """A stream is used up by being read, which no compiled function would do."""
+    if hasattr(type(value), "__next__") and not hasattr(value, "__dict__"):
+        raise JitError(
+            f"jit: {path} is a {type(value).__name__}, and a compiled function would take an item from it only once; "
+            "take the item outside and pass it as an argument"
+        )
+
+
+def _check_no_clock(chain: tuple[str, ...], function: FunctionType) -> None:
+    value: Any = function.__globals__.get(chain[0])
+    for name in chain[1:]:
+        is_clock = isinstance(value, ModuleType) and value.__name__ == "time"
+        value = getattr(value, name, None)
+        if is_clock and callable(value):
+            raise JitError(
+                f"jit: {'.'.join(chain)} in {function.__qualname__} "
+                f"({function.__code__.co_filename}:{function.__code__.co_firstlineno}) gives the time, and a compiled "
+                "function would ask only once; measure outside, or pass the value as an argument"
+            )
