@@ -12,7 +12,7 @@ from varigrad.ops.creation import zeros_like
 from varigrad.ops.joining import stack, unstack
 from varigrad.tensor import Tensor
 
-__all__ = ["run_over_time"]
+__all__ = ["fitted", "run_over_time"]
 
 
 def run_over_time(
@@ -41,7 +41,7 @@ def run_over_time(
     if not isinstance(cell, StackedRNNCells):
         output, states = _run_cell(cell, inputs, states, mask, training, every_step)
         if mask is not None and zeros_if_masked:
-            output = where(_fitted(mask if every_step else unstack(mask, 1)[-1], output), output, 0.0)
+            output = where(fitted(mask if every_step else unstack(mask, 1)[-1], output), output, 0.0)
         return output, states
     top = len(cell.cells) - 1
     after: list[Tensor] = []
@@ -84,14 +84,14 @@ def _where_valid(
     valid: Tensor, new: Tensor, after: Sequence[Tensor], output: Tensor | None, before: Sequence[Tensor]
 ) -> tuple[Tensor, list[Tensor]]:
     """The output and the states after a step of which only some sequences have part."""
-    states = [where(_fitted(valid, state), state, old) for state, old in zip(after, before)]
+    states = [where(fitted(valid, state), state, old) for state, old in zip(after, before)]
     if new is after[0] and (output is None or output is before[0]):
         return states[0], states  # as in all cells here, the output is the first state
     if output is None:
         output = before[0] if before[0].shape == new.shape else zeros_like(new)
-    return where(_fitted(valid, new), new, output), states
+    return where(fitted(valid, new), new, output), states
 
 
-def _fitted(valid: Tensor, x: Tensor) -> Tensor:
+def fitted(valid: Tensor, x: Tensor) -> Tensor:
     """Bools `[batch]` or `[batch, time]` in a shape that broadcasts with a tensor that begins so."""
     return reshape_to(valid, (*valid.shape, *(1,) * (x.rank - valid.rank)))

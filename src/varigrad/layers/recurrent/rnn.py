@@ -10,7 +10,7 @@ from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.naming import snake_case
 from varigrad.layers.recurrent.cell import RNNCell, UnitsCell
-from varigrad.layers.recurrent.loop import run_over_time
+from varigrad.layers.recurrent.loop import fitted, run_over_time
 from varigrad.layers.recurrent.stacked import StackedRNNCells
 from varigrad.layers.registry import deserialize, suggestion
 from varigrad.layers.symbolic import SymbolicTensor
@@ -18,6 +18,7 @@ from varigrad.layers.weights import WeightHolder
 from varigrad.observe import observing
 from varigrad.ops.arguments import TensorLike, convert
 from varigrad.ops.assignment import assign
+from varigrad.ops.comparison import where
 from varigrad.ops.creation import variable, zeros
 from varigrad.ops.shaping import reverse
 from varigrad.tape import Tape
@@ -209,9 +210,11 @@ class RNN(Layer):
             mask = cast("Sequence[Any]", mask)[0]
         self._check(x.shape)
         states = self._first_states(x, initial)
-        if self.go_backwards:
-            x = reverse(x, 1)
-            mask = None if mask is None else reverse(mask, 1)
+        if mask is not None:
+            # A NaN in a step that does not count must not reach the gradient, which is 0 there only by a factor.
+            x = where(fitted(mask, x), x, 0.0)
+            mask = reverse(mask, 1) if self.go_backwards else mask
+        x = reverse(x, 1) if self.go_backwards else x
         output, states = run_over_time(
             self.cell, x, states, mask, training, self.return_sequences, self.zero_output_for_mask
         )
