@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
-from varigrad.layers.arguments import Shape, choice, integers, positive_integer
+from varigrad.layers.arguments import Shape, boolean, choice, integers, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
 from varigrad.layers.naming import snake_case
 from varigrad.layers.spatial import data_format_of, in_channels_last, with_space
@@ -84,13 +84,14 @@ class UpSampling2D(_UpSampling):
     """Enlarges images by whole factors.
 
     Mirrors `tf.layers.upSampling2d`. Where the interpolation is bilinear, the pixels lie where TensorFlow.js has them:
-    pixel i of the result at i / size. Keras has them half a pixel off, so that the results of such a model differ
-    there, also after the model is converted.
+    pixel i of the result at i / size. Keras has them half a pixel off, and so have models that were read from its
+    files; those give other results in TensorFlow.js, which does not know `half_pixel_centers`.
 
     Args:
         size: The factors of height and width, or one number for both; 2 by default.
         data_format: `"channels_last"` for inputs `[batch, height, width, channels]`, or `"channels_first"`.
         interpolation: `"nearest"` repeats the pixels, `"bilinear"` fills in between them.
+        half_pixel_centers: Whether bilinear interpolation sees pixels as areas, as Keras does, not as points.
         options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
 
     >>> import varigrad as vg
@@ -107,15 +108,23 @@ class UpSampling2D(_UpSampling):
         size: int | Sequence[int] | None = None,
         data_format: str | None = None,
         interpolation: str | None = None,
+        half_pixel_centers: bool = False,
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(size=2 if size is None else size, data_format=data_format, **options)
         self.interpolation = choice("up_sampling2d", "interpolation", interpolation or "nearest", INTERPOLATIONS)
+        self.half_pixel_centers = boolean("up_sampling2d", "half_pixel_centers", half_pixel_centers)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        return {**config, "half_pixel_centers": True} if self.half_pixel_centers else config
 
     def _enlarged(self, x: Tensor) -> Tensor:
         _, height, width, _ = x.shape
-        resize = resize_nearest_neighbor if self.interpolation == "nearest" else resize_bilinear
-        return resize(x, [height * self.size[0], width * self.size[1]])
+        size = [height * self.size[0], width * self.size[1]]
+        if self.interpolation == "nearest":
+            return resize_nearest_neighbor(x, size)
+        return resize_bilinear(x, size, half_pixel_centers=self.half_pixel_centers)
 
 
 class UpSampling3D(_UpSampling):
