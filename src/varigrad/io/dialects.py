@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["CLASSES", "CLASSES_WITHOUT", "DTYPE_POLICIES", "RENAMED", "WITHOUT_MEANING", "from_keras_1"]
+__all__ = ["CLASSES", "CLASSES_WITHOUT", "DTYPE_POLICIES", "HEEDED", "RENAMED", "WITHOUT_MEANING", "from_keras_1"]
 
 # Classes by other names that they had, or have in some versions.
 CLASSES: dict[str, str] = {
@@ -27,7 +27,7 @@ CLASSES: dict[str, str] = {
 # Arguments under another name, in whatever class.
 RENAMED: dict[str, str] = {"batch_shape": "batch_input_shape", "input_d_type": "input_dtype"}
 
-# Arguments that mean nothing here as long as they have one of these values.
+# Arguments that say nothing with one of these values; with another, they are for the layer to take or to refuse.
 WITHOUT_MEANING: dict[str, tuple[Any, ...]] = {
     "autocast": (True, False, None),
     "build_input_shape": (None,),
@@ -47,6 +47,7 @@ WITHOUT_MEANING: dict[str, tuple[Any, ...]] = {
     "renorm": (False, None),
     "renorm_clipping": (None,),
     "renorm_momentum": (0.99, None),
+    "rms_scaling": (False, None),
     "sliding_window": (None,),
     "synchronized": (False, None),
     "time_major": (False, None),
@@ -55,6 +56,9 @@ WITHOUT_MEANING: dict[str, tuple[Any, ...]] = {
     "virtual_batch_size": (None,),
     "zero_output_for_mask": (False, None),
 }
+
+# Where one of those does say something.
+HEEDED: frozenset[tuple[str, str]] = frozenset([("GroupNormalization", "groups")])
 
 # Arguments that these classes have from a base class without heeding them.
 _UNHEEDED = ("filters", "kernel_constraint", "kernel_initializer", "kernel_regularizer")

@@ -13,7 +13,15 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from varigrad.io.calls import Call, parse_calls, references_in, write_calls
-from varigrad.io.dialects import CLASSES, CLASSES_WITHOUT, DTYPE_POLICIES, RENAMED, WITHOUT_MEANING, from_keras_1
+from varigrad.io.dialects import (
+    CLASSES,
+    CLASSES_WITHOUT,
+    DTYPE_POLICIES,
+    HEEDED,
+    RENAMED,
+    WITHOUT_MEANING,
+    from_keras_1,
+)
 from varigrad.io.operations import is_operation, operation_as_layer
 from varigrad.io.weights import ModelFileError
 
@@ -85,12 +93,9 @@ class _Normalizer:
             name = RENAMED.get(name, name)
             if name in useless:
                 continue
-            if name in WITHOUT_MEANING:
-                if any(value is allowed or value == allowed for allowed in WITHOUT_MEANING[name]):
-                    continue
-                raise ModelFileError(
-                    f"{class_name} {config.get('name')!r} has {name}={value!r:.100}, which is not supported"
-                )
+            usual = () if (class_name, name) in HEEDED else WITHOUT_MEANING.get(name, ())
+            if any(value is allowed or value == allowed for allowed in usual):
+                continue
             if name == "dtype":
                 value = _dtype(value)
             elif name in ("input_layers", "output_layers"):
