@@ -156,3 +156,13 @@ def test_fitting_on_top_of_a_frozen_normalization_leaves_it_alone():
     model.fit([[1.0], [3.0]], [[1.0], [2.0]], epochs=100, verbose=0)
     assert [w.tolist() for w in base.get_weights()] == [[1.0], [0.0], [0.0], [1.0]]
     np.testing.assert_array_equal(base([[1.0], [3.0]]).numpy(), before)
+
+
+@pytest.mark.parametrize(("indices", "error", "message"), BAD_INDICES)
+def test_a_compiled_step_checks_indices_too(indices, error, message):
+    model = word_model()
+    step = vg.jit(lambda x: model(x).sum())
+    for _ in range(3):
+        step(vg.tensor([[0, 2]], dtype="float32"))
+    with pytest.raises(error, match=message):
+        step(vg.tensor(indices, dtype="float32"))

@@ -53,6 +53,7 @@ NOT_DIFFERENTIABLE: dict[str, str] = {
     "StringSplit": "gives strings",
     "StringToHashBucketFast": "gives integers",
     "TruncatedNormal": "computes from nothing",
+    "WholeIndices": "gives integers",
     "WrapIndices": "gives integers",
 }
 

@@ -65,6 +65,22 @@ def check_indices(op: str, indices: Array, length: int, axis: int, lowest: int =
         raise OutOfRangeError(f"{op}: index {indices[place]}{at} is outside axis {axis}, which is {length} long")
 
 
+def _whole_indices(x: Array, owner: str, count: int, argument: str) -> Array:
+    """Numbers as integers from 0 to `count` - 1, for a layer whose inputs are indices; `argument` is what says so."""
+    if x.dtype.kind == "f" and not (x == np.trunc(x)).all():
+        place = tuple(np.argwhere(x != np.trunc(x))[0].tolist())
+        raise ValueError(
+            f"{owner}: its inputs are indices, but {x[place]} at position {list(place)} is not a whole number"
+        )
+    if x.size and (_least(x, axis=None) < 0 or _greatest(x, axis=None) >= count):
+        place = tuple(np.argwhere((x < 0) | (x >= count))[0].tolist())
+        raise OutOfRangeError(
+            f"{owner}: index {int(x[place])} at position {list(place)} of its inputs is outside of 0..{count - 1} "
+            f"({argument}={count})"
+        )
+    return x.astype(np.int32)
+
+
 def _wrap_indices(indices: Array, length: int, axis: int) -> Array:
     """Indices of which negative ones count from the back, all counted from the front."""
     check_indices("x[...]", indices, length, axis, -length)
@@ -185,5 +201,6 @@ KERNELS: dict[str, Any] = {
     "StridedSlice": _strided_slice,
     "StridedSlicePut": _strided_slice_put,
     "TensorScatterUpdate": _scatter_update,
+    "WholeIndices": _whole_indices,
     "WrapIndices": _wrap_indices,
 }
