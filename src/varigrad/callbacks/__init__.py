@@ -9,6 +9,7 @@ from varigrad.callbacks.base import Callback, CallbackList, CustomCallback, Hist
 from varigrad.callbacks.monitoring import EarlyStopping, ModelCheckpoint, ReduceLROnPlateau, TerminateOnNaN
 from varigrad.callbacks.progress import Progress
 from varigrad.callbacks.recording import CSVLogger, LearningRateScheduler
+from varigrad.callbacks.tensor_board import SummaryFileWriter, TensorBoard
 
 __all__ = [
     "CSVLogger",
@@ -21,6 +22,8 @@ __all__ = [
     "ModelCheckpoint",
     "Progress",
     "ReduceLROnPlateau",
+    "SummaryFileWriter",
+    "TensorBoard",
     "TerminateOnNaN",
     "csv_logger",
     "early_stopping",
@@ -28,6 +31,8 @@ __all__ = [
     "learning_rate_scheduler",
     "model_checkpoint",
     "reduce_lr_on_plateau",
+    "summary_file_writer",
+    "tensor_board",
     "terminate_on_nan",
 ]
 
@@ -37,4 +42,6 @@ lambda_callback = CustomCallback
 learning_rate_scheduler = LearningRateScheduler
 model_checkpoint = ModelCheckpoint
 reduce_lr_on_plateau = ReduceLROnPlateau
+summary_file_writer = SummaryFileWriter
+tensor_board = TensorBoard
 terminate_on_nan = TerminateOnNaN
