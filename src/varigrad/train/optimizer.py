@@ -200,7 +200,12 @@ class Optimizer:
                 updates = self._checked_updates(gradients)
             if self.clip_norm is not None or self.global_clip_norm is not None or self.clip_value is not None:
                 updates = self._clip(updates)
-            constrained = [target for targets, _, _ in updates for target in targets if target.constraint is not None]
+            constrained = [
+                (target, constraint)
+                for targets, _, _ in updates
+                for target in targets
+                if (constraint := target.constraint) is not None
+            ]
             undo = self._undoing(updates) if constrained else None
             kernel = self.update_kernel
             dtypes = list(dict.fromkeys([given[0].storage.dtype for _, given, _ in updates]))
@@ -209,8 +214,8 @@ class Optimizer:
                 for targets, given, slots in updates:
                     step = steps[given[0].storage.dtype]
                     update_variables(kernel, targets, (*given, step), NO_ATTRS, slots)
-                for target in constrained:
-                    assign(target, target.constraint(target))
+                for target, constraint in constrained:
+                    assign(target, constraint(target))
             except BaseException:
                 if undo is not None:
                     undo()
