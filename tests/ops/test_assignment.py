@@ -114,6 +114,9 @@ def test_fractions_and_numbers_too_large_are_not_assigned_to_integers():
         n.assign([0.5])
     with pytest.raises(ValueError, match="does not fit int32"):
         n.assign([2**31])
+    for value in (np.nan, np.inf, [np.inf, 0.0], np.array([np.nan], np.float16)):
+        with pytest.raises(ValueError, match="does not fit int32"):
+            n.assign(value)
     with pytest.raises(TypeError, match="cast it"):
         n += 0.5
     assert n.assign([2.0]).tolist() == [2]

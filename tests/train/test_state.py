@@ -210,7 +210,7 @@ def test_slots_that_are_no_numbers_are_refused_and_nothing_changes(name, wrong):
     assert {weight.name: weight.tensor.tolist() for weight in optimizer.get_weights()} == before
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, float("nan"), [1, 2], float("inf")])
+@pytest.mark.parametrize("count", [-1, 1.5, float("nan"), [1, 2], float("inf"), 2**31, 1e300, np.float16(np.inf)])
 def test_the_number_of_updates_is_a_whole_number(count):
     with pytest.raises(ValueError, match="'iter' must be the number of updates made"):
         vg.train.sgd(0.1).set_weights({"iter": count})

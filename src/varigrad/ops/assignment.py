@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from varigrad.dtypes import as_numpy, kind_of, to_array
+import numpy as np
+
+from varigrad.dtypes import Array, as_numpy, kind_of, to_array
 from varigrad.engine import make_tensor, share_values
 from varigrad.ops import arithmetic
 from varigrad.ops.arguments import TensorLike
@@ -47,11 +49,16 @@ def assign(variable: Variable, value: TensorLike) -> Variable:
 
 def _convert(variable: Variable, value: TensorLike) -> Tensor:
     array = as_numpy(value, "assign", "value")
-    if variable.storage.dtype.kind in "ib" and kind_of(array.dtype) == "f" and (array % 1).any():
+    if variable.storage.dtype.kind in "ib" and kind_of(array.dtype) == "f" and _has_fractions(array):
         raise TypeError(
             f"assign: the variable {variable.name!r} is {variable.dtype}, which cannot hold fractions; round them first"
         )
     return make_tensor(to_array(array, variable.dtype, "assign", "value"))
+
+
+def _has_fractions(array: Array) -> bool:
+    with np.errstate(invalid="ignore"):  # infinities and NaN, which have none
+        return bool((array % 1 > 0).any())
 
 
 def assign_add(variable: Variable, value: TensorLike) -> Variable:

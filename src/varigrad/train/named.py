@@ -13,6 +13,9 @@ from varigrad.tensor import Tensor, registered_variables
 __all__ = ["NamedTensor", "by_name", "list_names", "numbers_by_name", "other_variables", "update_count"]
 
 
+_MOST_UPDATES = 2**31 - 1  # as many as the int32 of a saved state counts
+
+
 class NamedTensor(NamedTuple):
     """A tensor and its name.
 
@@ -72,9 +75,10 @@ def numbers_by_name(op: str, named: Mapping[str, Any] | Sequence[Any]) -> dict[s
 
 def update_count(op: str, name: str, value: Array) -> int:
     """The number of updates in a saved state."""
-    if value.size != 1 or not value >= 0 or not float(value.item()).is_integer():
+    count = float(value.item()) if value.size == 1 else -1.0
+    if not (0 <= count <= _MOST_UPDATES and count.is_integer()):
         raise ValueError(f"{op}: {name!r} must be the number of updates made, got {value.tolist()}")
-    return int(value.item())
+    return int(count)
 
 
 def list_names(names: Iterable[str]) -> str:
