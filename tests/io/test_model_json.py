@@ -258,7 +258,9 @@ def test_a_lambda_layer_is_refused_by_name(saved):
         )
 
     rewrite(saved, change)
-    with pytest.raises(ModelFileError, match="unknown layer class 'Lambda'"):
+    with pytest.raises(
+        ModelFileError, match="layer 'evil' is a Lambda layer, whose function the file holds as code, which is not run"
+    ):
         vg.load_layers_model(saved)
 
 

@@ -159,10 +159,198 @@ def test_numpy_scalars_of_tf_keras_are_read():
     assert stored["config"] == {"momentum": 0.9, "name": "N"}
 
 
-def test_arguments_without_meaning_are_left_out_and_those_with_one_refused():
-    assert normalize_topology({"class_name": "Conv2D", "config": {"groups": 1, "ragged": False}})["config"] == {}
-    with pytest.raises(ModelFileError, match="Conv2D 'c' has groups=2, which is not supported"):
-        normalize_topology({"class_name": "Conv2D", "config": {"groups": 2, "name": "c"}})
+def one_layer(class_name, shape, **config):
+    """A sequential model of one layer, as files have it."""
+    layer = {"class_name": class_name, "config": {"name": "l", "batch_input_shape": [None, *shape], **config}}
+    return {"class_name": "Sequential", "config": {"name": "s", "layers": [layer]}}
+
+
+# Report R55.
+@pytest.mark.parametrize(
+    ("class_name", "shape", "config", "extras"),
+    [
+        (
+            "DepthwiseConv2D",
+            [4, 4, 2],
+            {"kernel_size": 2},
+            {"groups": 1, "filters": None, "kernel_initializer": "zeros"},
+        ),
+        ("Conv2DTranspose", [4, 4, 2], {"filters": 1, "kernel_size": 2}, {"groups": 1}),
+        ("SeparableConv2D", [4, 4, 2], {"filters": 1, "kernel_size": 2}, {"groups": 1, "kernel_regularizer": None}),
+        ("Conv2D", [4, 4, 2], {"filters": 1, "kernel_size": 2}, {"groups": 1, "lora_rank": None}),
+        ("LSTM", [4, 2], {"units": 1}, {"time_major": False, "zero_output_for_mask": False}),
+        ("GRU", [4, 2], {"units": 1}, {"time_major": False, "use_cudnn": "auto"}),
+        ("Dense", [2], {"units": 1}, {"quantization_config": None, "lora_rank": None, "dynamic": False}),
+        ("BatchNormalization", [2], {}, {"renorm": False, "fused": None, "virtual_batch_size": None}),
+        ("MaxPooling2D", [4, 4, 1], {}, {"autocast": True}),
+        ("GlobalAveragePooling2D", [4, 4, 1], {}, {"keepdims": False}),
+        ("InputLayer", [2], {}, {"ragged": False, "type_spec": None, "optional": False}),
+        ("Dense", [2], {"units": 1}, {"dtype": {"class_name": "DTypePolicy", "config": {"name": "mixed_float16"}}}),
+        ("Dense", [2], {"units": 1}, {"dtype": {"class_name": "Policy", "config": {"name": "float32"}}}),
+        ("Dense", [2], {"units": 1}, {"dtype": "mixed_bfloat16"}),
+    ],
+)
+def test_harmless_arguments_of_other_versions_are_ignored(class_name, shape, config, extras):
+    model = vg.models.model_from_json(one_layer(class_name, shape, **config, **extras))
+    plain = vg.models.model_from_json(one_layer(class_name, shape, **config))
+    assert model.to_json() == plain.to_json()
+    assert model.outputs[0].shape == plain.outputs[0].shape
+
+
+def test_an_argument_that_changes_the_layer_is_not_ignored():
+    topology = one_layer("DepthwiseConv2D", [4, 4, 2], kernel_size=2, groups=2)
+    with pytest.raises(ModelFileError, match=r"layer 'l' of class DepthwiseConv2D cannot be made: .*'groups'"):
+        vg.models.model_from_json(topology)
+
+
+@pytest.mark.parametrize("class_name", ["Model", "Functional"])
+def test_graphs_have_two_class_names(class_name):
+    layers = [
+        {"class_name": "InputLayer", "name": "i", "config": {"batch_input_shape": [None, 2], "name": "i"}},
+        {"class_name": "Dense", "name": "d", "config": {"units": 1, "name": "d"}, "inbound_nodes": [[["i", 0, 0, {}]]]},
+    ]
+    layers[0]["inbound_nodes"] = []
+    config = {"name": "m", "layers": layers, "input_layers": [["i", 0, 0]], "output_layers": [["d", 0, 0]]}
+    model = vg.models.model_from_json({"class_name": class_name, "config": config})
+    assert model.predict([[1.0, 2.0]]).shape == (1, 1)
+    assert model.to_json(return_string=False)["class_name"] == "Model"
+
+
+def test_keras_1_is_read():
+    layers = [
+        {
+            "class_name": "Convolution2D",
+            "config": {
+                "name": "c",
+                "batch_input_shape": [None, 5, 5, 1],
+                "nb_filter": 2,
+                "nb_row": 3,
+                "nb_col": 2,
+                "init": "glorot_uniform",
+                "border_mode": "same",
+                "subsample": [1, 1],
+                "dim_ordering": "tf",
+                "W_regularizer": None,
+                "bias": True,
+            },
+        },
+        {"class_name": "Flatten", "config": {"name": "f"}},
+        {"class_name": "Dropout", "config": {"name": "p", "p": 0.25}},
+        {"class_name": "Dense", "config": {"name": "d", "output_dim": 3, "init": "uniform", "activation": "softmax"}},
+    ]
+    model = vg.models.model_from_json({"class_name": "Sequential", "config": layers, "keras_version": "1.2.2"})
+    assert [layer.class_name for layer in model.layers] == ["Conv2D", "Flatten", "Dropout", "Dense"]
+    assert [w.shape for w in model.weights] == [(3, 2, 1, 2), (2,), (50, 3), (3,)]
+    assert model.layers[2].rate == 0.25
+
+
+def graph(operation, nodes, size=3):
+    """A graph of an input, a dense layer, and an operation on them."""
+    call = {"class_name": "Dense", "name": "d", "config": {"units": size, "name": "d", "kernel_initializer": "ones"}}
+    layers = [
+        {"class_name": "InputLayer", "name": "i", "config": {"batch_input_shape": [None, size], "name": "i"}},
+        {**call, "inbound_nodes": [[["i", 0, 0, {}]]]},
+        {"name": "op", **operation, "inbound_nodes": nodes},
+    ]
+    layers[0]["inbound_nodes"] = []
+    config = {"name": "m", "layers": layers, "input_layers": [["i", 0, 0]], "output_layers": [["op", 0, 0]]}
+    return {"class_name": "Functional", "config": config}
+
+
+def op_lambda(function):
+    return {"class_name": "TFOpLambda", "config": {"name": "op", "function": function}}
+
+
+def op_layer(op, constants):
+    node = {"name": "op", "op": op, "input": ["i", "c"], "attr": {"T": {"type": "DT_FLOAT"}}}
+    return {"class_name": "TensorFlowOpLayer", "config": {"name": "op", "node_def": node, "constants": constants}}
+
+
+X = np.float32([[1, -2, 4]])
+D = np.full([1, 3], 3.0, np.float32)  # what the dense layer makes of it
+
+
+# The forms are those that Keras 2.4 to 2.15 and TensorFlow 2.0 to 2.3 write; the values follow from the operations.
+@pytest.mark.parametrize(
+    ("operation", "nodes", "expected"),
+    [
+        (op_lambda("math.multiply"), [["i", 0, 0, {"y": 2.0, "name": None}]], X * 2),
+        (op_lambda("math.multiply"), [[["i", 0, 0, {"y": 2.0}]]], X * 2),
+        (op_lambda("math.multiply"), [["i", 0, 0, {"y": ["d", 0, 0], "name": None}]], X * D),
+        (op_lambda("math.multiply"), [["_CONSTANT_VALUE", -1, 3.0, {"y": ["i", 0, 0]}]], X * 3),
+        (op_lambda("__operators__.add"), [["i", 0, 0, {"y": ["d", 0, 0], "name": None}]], X + D),
+        (op_lambda("__operators__.add"), [["i", 0, 0, {"y": 3, "name": None}]], X + 3),
+        (op_lambda("math.subtract"), [["i", 0, 0, {"y": 3}]], X - 3),
+        (op_lambda("math.subtract"), [["_CONSTANT_VALUE", -1, 1.0, {"y": ["i", 0, 0]}]], 1 - X),
+        (op_lambda("math.truediv"), [["i", 0, 0, {"y": 4.0}]], X / 4),
+        (op_lambda("nn.relu"), [["i", 0, 0, {"name": None}]], np.maximum(X, 0)),
+        (op_lambda("nn.relu6"), [["d", 0, 0, {"name": None}]], D),
+        (op_lambda("math.sigmoid"), [["i", 0, 0, {}]], 1 / (1 + np.exp(-X))),
+        (op_lambda("concat"), [[["i", 0, 0, {"axis": -1}], ["d", 0, 0, {"axis": -1}]]], np.concatenate([X, D], -1)),
+        (op_lambda("reshape"), [["i", 0, 0, {"shape": [-1, 3, 1]}]], X.reshape(1, 3, 1)),
+        (op_lambda("cast"), [["i", 0, 0, {"dtype": "float32"}]], X),
+        (op_layer("Mul", {"1": 2.0}), [[["i", 0, 0, {}]]], X * 2),
+        (op_layer("Sub", {"0": 1.0}), [[["i", 0, 0, {}]]], 1 - X),
+        (op_layer("AddV2", {}), [[["i", 0, 0, {}], ["d", 0, 0, {}]]], X + D),
+        (op_layer("RealDiv", {"1": 4.0}), [[["i", 0, 0, {}]]], X / 4),
+        (op_layer("ConcatV2", {"2": 1}), [[["i", 0, 0, {}], ["d", 0, 0, {}]]], np.concatenate([X, D], -1)),
+        (op_layer("Tanh", {}), [[["i", 0, 0, {}]]], np.tanh(X)),
+    ],
+)
+def test_operations_that_layers_do_become_layers(operation, nodes, expected):
+    model = vg.models.model_from_json(graph(operation, nodes))
+    np.testing.assert_allclose(model.predict(X).numpy(), expected, rtol=1e-6)
+    assert "TFOpLambda" not in model.to_json()
+    assert "TensorFlowOpLayer" not in model.to_json()
+
+
+@pytest.mark.parametrize(
+    ("operation", "nodes", "message"),
+    [
+        (op_lambda("strided_slice"), [["i", 0, 0, {"begin": [0]}]], "'op' is the operation strided_slice, called with"),
+        (op_lambda("math.multiply"), [["i", 0, 0, {"y": [1.0, 2.0, 3.0]}]], r"multiply, called with .*\[1\.0, 2\.0"),
+        (op_lambda("cast"), [["i", 0, 0, {"dtype": "int32"}]], "the operation cast"),
+        (op_lambda("math.truediv"), [["i", 0, 0, {"y": 0.0}]], "the operation truediv"),
+        (op_lambda("math.multiply"), [], "is called on nothing"),
+        (op_lambda("math.multiply"), [["i", 0, 0, {"y": 2.0}], ["i", 0, 0, {"y": 3.0}]], "the operation multiply"),
+        (op_lambda("math.multiply"), [["i", 0]], "no list of references"),
+        (op_lambda("math.multiply"), 7, "needs a list of inbound_nodes"),
+        (op_lambda("math.multiply"), [["i", "0", 0, {}]], "is no reference"),
+        ({"class_name": "SlicingOpLambda", "config": {"name": "op"}}, [["i", 0, 0, {}]], "custom_objects, as 'op'"),
+    ],
+)
+def test_other_operations_are_named_in_an_error(operation, nodes, message):
+    with pytest.raises(ModelFileError, match=message):
+        vg.models.model_from_json(graph(operation, nodes))
+
+
+def test_a_function_of_ones_own_stands_for_an_operation_or_a_lambda_layer():
+    sliced = graph(op_lambda("strided_slice"), [["i", 0, 0, {"begin": [0]}]])
+    model = vg.models.model_from_json(sliced, {"op": lambda x: x[:, :2]})
+    assert model.predict(X).tolist() == [[1, -2]]
+    assert model.outputs[0].shape == (None, 2)
+    code = {"class_name": "Lambda", "config": {"name": "op", "function": ["4wEAAAA=", None, None]}}
+    two = graph(code, [[["i", 0, 0, {}], ["d", 0, 0, {}]]])
+    with pytest.raises(ModelFileError, match=r"layer 'op' is a Lambda layer, .* not run; .* custom_objects, as 'op'"):
+        vg.models.model_from_json(two)
+    model = vg.models.model_from_json(two, {"op": lambda inputs: inputs[0] - inputs[1]})
+    assert model.predict(X).tolist() == (X - D).tolist()
+    # It is stored by name alone, and asks for the function again.
+    again = vg.models.model_from_json(model.to_json(), {"op": lambda inputs: inputs[0]})
+    assert again.predict(X).tolist() == X.tolist()
+
+
+def test_a_layer_of_ones_own_stands_for_a_lambda_layer():
+    code = {"class_name": "Lambda", "config": {"name": "op"}}
+
+    class Halved(vg.layers.Layer):
+        def call(self, inputs):
+            return inputs / 2
+
+    for stand_in in (Halved, vg.layers.re_lu):
+        model = vg.models.model_from_json(graph(code, [[["i", 0, 0, {}]]]), {"op": stand_in})
+        assert model.get_layer("op").name == "op"
+        assert isinstance(model.get_layer("op"), (Halved, vg.layers.ReLU))
 
 
 @pytest.mark.parametrize("topology", [None, 7, [], {}, {"class_name": "Sequential"}, {"config": {}}, "x"])

@@ -52,6 +52,7 @@ WITHOUT_MEANING: dict[str, tuple[Any, ...]] = {
     "synchronized": (False, None),
     "time_major": (False, None),
     "type_spec": (None,),
+    "use_cudnn": ("auto", True, False, None),
     "use_gate": (False, None),
     "virtual_batch_size": (None,),
     "zero_output_for_mask": (False, None),
@@ -109,7 +110,14 @@ _KERAS_1_OF: dict[str, dict[str, str]] = {
     },
     "LSTM": {"forget_bias_init": ""},
 }
-_KERAS_1_VALUES: dict[str, dict[Any, str]] = {"data_format": {"th": "channels_first", "tf": "channels_last"}}
+_INITIALIZERS = {"normal": "random_normal", "one": "ones", "uniform": "random_uniform", "zero": "zeros"}
+_KERAS_1_VALUES: dict[str, dict[str, str]] = {
+    "bias_initializer": _INITIALIZERS,
+    "data_format": {"th": "channels_first", "tf": "channels_last"},
+    "embeddings_initializer": _INITIALIZERS,
+    "kernel_initializer": _INITIALIZERS,
+    "recurrent_initializer": _INITIALIZERS,
+}
 # Names that no later version has: what has one of them is of Keras 1.
 _KERAS_1_ALONE = ("border_mode", "init", "inner_init", "nb_filter", "p", "w_regularizer")
 

@@ -9,6 +9,9 @@ __all__ = ["match_names"]
 
 _COUNTER = re.compile(r"_\d+(?=/|$)")
 
+# Weights that Keras 3 calls otherwise.
+_KERAS_3 = {"depthwise_kernel": "kernel"}
+
 
 def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[str] = ()) -> dict[str, str]:
     """Maps names of a model's weights to the names in a file that mean them, as far as there are any.
@@ -36,8 +39,9 @@ def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[
         lambda name: _without_prefix(name, prefixes),
         lambda name: _without_cell(_without_prefix(name, prefixes)),
     ]
-    for dialect in dialects:
-        _match(wanted, found, matched, dialect, lambda name: name)
+    for read_wanted in (lambda name: name, _in_keras_3):
+        for dialect in dialects:
+            _match(wanted, found, matched, dialect, read_wanted)
     for strip in (_without_layer_counter, _without_counters):
         _match(wanted, found, matched, lambda name, strip=strip: strip(_without_prefix(name, prefixes)), lambda n: n)
         _match(wanted, found, matched, lambda name, strip=strip: strip(_without_prefix(name, prefixes)), strip)
@@ -64,6 +68,11 @@ def _match(
     for read, names in seekers.items():
         if len(names) == len(candidates.get(read, ())) == 1:
             matched[names[0]] = candidates[read][0]
+
+
+def _in_keras_3(name: str) -> str:
+    layer, slash, weight = name.rpartition("/")
+    return layer + slash + _KERAS_3.get(weight, weight)
 
 
 def _without_cell(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
-from numpy.lib import format as npy
+from numpy.lib.format import write_array
 
 from varigrad.dtypes import Array
 from varigrad.io.replacing import atomic_file
@@ -27,10 +28,17 @@ _SUFFIX = ".npy"
 _LARGEST_GROWTH = 100
 _SMALL = 64 * 1024 * 1024
 
+# How many bytes tell the header's length, by the version of the format.
+_WIDTHS = {b"\x01\x00": 2, b"\x02\x00": 4}
+_LONGEST_HEADER = 10_000
+_HEADER = re.compile(
+    r"\{'descr': '([<>|=][A-Za-z]\d*)', 'fortran_order': (True|False), 'shape': \((\d*(?:, ?\d+)*,?)\), ?\}\s*"
+)
+
 # NumPy's kinds of arrays that weights can be: numbers, bools and text.
 _KINDS = "fiubcU"
 
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError, SyntaxError)
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, NotImplementedError, RuntimeError)
 
 
 def read_weights(path: Path) -> dict[str, Array]:
@@ -86,12 +94,22 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
 
 
 def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = npy.read_magic(cast("Any", stream))
-    if version == (1, 0):
-        return cast("Any", npy.read_array_header_1_0(cast("Any", stream)))
-    if version == (2, 0):
-        return cast("Any", npy.read_array_header_2_0(cast("Any", stream)))
-    raise ValueError(f"it holds an array of version {version[0]}.{version[1]}")
+    """Shape, whether columns come first, and dtype, from what NumPy writes before the numbers.
+
+    The header is a Python literal. NumPy evaluates it; this takes nothing but the one form that NumPy writes.
+    """
+    start = stream.read(8)
+    width = _WIDTHS.get(start[6:8])
+    if start[:6] != b"\x93NUMPY" or width is None:
+        raise ValueError("an entry is no array, or of a later version")
+    length = int.from_bytes(stream.read(width), "little")
+    if length > _LONGEST_HEADER:
+        raise ValueError(f"the header of an array is {length:,} bytes long")
+    match = _HEADER.fullmatch(stream.read(length).decode("latin-1"))
+    if match is None:
+        raise ValueError("the header of an array is not as NumPy writes it")
+    shape = tuple(int(n) for n in match[3].split(",") if n.strip())
+    return shape, match[2] == "True", np.dtype(match[1])
 
 
 def _fill(stream: IO[bytes], values: Array) -> None:
@@ -110,7 +128,7 @@ def write_weights(path: Path, weights: Mapping[str, Array], model: Any) -> None:
         for name, array in weights.items():
             if array.dtype.kind == "O":
                 array = array.astype(np.str_)
-            elif array.dtype.kind == "V" or array.dtype.name == "bfloat16":
+            elif array.dtype.name == "bfloat16":
                 array = array.astype(np.float32)
             with archive.open(zipfile.ZipInfo(name + _SUFFIX), "w", force_zip64=True) as stream:
-                npy.write_array(stream, array, allow_pickle=False)
+                write_array(stream, array, allow_pickle=False)

@@ -103,6 +103,8 @@ class _Normalizer:
             elif name != "name":
                 value = self._value(value)
             arguments[name] = value
+        if class_name == "Bidirectional":
+            arguments = _plain_directions(arguments)
         return from_keras_1(class_name, arguments)
 
     def _value(self, value: Any) -> Any:
@@ -125,6 +127,26 @@ def _name_of(stored: Mapping[str, Any]) -> str:
     config = stored.get("config")
     inner = cast("Mapping[str, Any]", config).get("name") if isinstance(config, Mapping) else None
     return str(stored.get("name", inner))
+
+
+def _plain_directions(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a bidirectional layer with the name that its layer was given.
+
+    Keras 3 stores the layer's two copies, whose names begin with their directions, and the second even where it is the
+    first turned around.
+    """
+    plain: dict[str, Any] = {}
+    for argument, prefix in (("layer", "forward_"), ("backward_layer", "backward_")):
+        stored = arguments.get(argument)
+        if isinstance(stored, Mapping) and isinstance(config := cast("Any", stored).get("config"), Mapping):
+            fields = dict(cast("Mapping[str, Any]", config))
+            fields["name"] = str(fields.get("name", "")).removeprefix(prefix)
+            plain[argument] = {**cast("Mapping[str, Any]", stored), "config": fields}
+    first, second = (plain.get(argument, {}).get("config", {}) for argument in ("layer", "backward_layer"))
+    if second and {**second, "go_backwards": not second.get("go_backwards", False)} == first:
+        del plain["backward_layer"]
+        arguments.pop("backward_layer")
+    return {**arguments, **plain}
 
 
 def _ends(value: Any) -> Any:
