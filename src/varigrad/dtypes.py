@@ -289,7 +289,7 @@ def _check_range(array: Array, target: np.dtype[Any], op: str, argument: str) ->
     if not array.size or array.dtype == target:
         return
     limits = np.iinfo(target)
-    low, high = array.min(), array.max()
+    low, high = array.min().item(), array.max().item()  # of Python, as float16 cannot hold the limits
     if not (low >= limits.min and high <= limits.max):  # so that NaN is caught too
         worst = high if high > limits.max else low
         raise ValueError(f"{op}: {argument} holds {worst}, which does not fit {target}")
