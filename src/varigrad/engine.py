@@ -47,6 +47,7 @@ _active_name = REFERENCE
 _halves = False
 _timing = 0
 _version = 0
+SEVERAL: set[str] = set()  # kernels that gave a tuple, if only of one
 
 # Infinities and NaN are values here, as in TensorFlow.js; NumPy's warnings about them stay with NumPy's own users.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"varigrad\.")
@@ -205,6 +206,7 @@ def run_kernel_multi(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_AT
     outputs = tuple([Tensor(_no_scalar(array)) for array in arrays])
     observers = OBSERVERS.get()
     if observers:
+        SEVERAL.add(name)
         spent = perf_counter_ns() - started if _timing else 0
         for observer in observers:
             observer.ran(name, inputs, attrs, outputs, spent)

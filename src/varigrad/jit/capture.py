@@ -16,22 +16,21 @@ from varigrad.jit.signature import Build, template_of
 from varigrad.observe import Observer
 from varigrad.tensor import Tensor, Variable, call_site, format_shape
 
-__all__ = ["DATA_DEPENDENT", "Capture"]
+__all__ = ["Capture"]
 
-# Kernels whose result has a shape that only the values tell; nothing after them can be compiled.
-DATA_DEPENDENT = frozenset(
-    [
-        "NonMaxSuppressionV3",
-        "RaggedGather",
-        "RaggedRange",
-        "RaggedTensorToTensor",
-        "SparseFillEmptyRows",
-        "SparseSegmentMean",
-        "SparseSegmentSum",
-        "StringNGrams",
-        "StringSplit",
-    ]
+# Kernels whose result has a shape that only the values of their inputs tell, of those that hold integers or of all.
+# Nothing after them could be compiled.
+_SHAPED_BY_INTEGERS = frozenset(
+    ["RaggedGather", "RaggedTensorToTensor", "SparseFillEmptyRows", "SparseSegmentMean", "SparseSegmentSum"]
 )
+_SHAPED_BY_ALL = frozenset(["NonMaxSuppressionV3", "RaggedRange", "StringNGrams", "StringSplit"])
+
+
+def _shape_depends(node: Node) -> bool:
+    """Whether the shape of what a kernel gives may differ from call to call."""
+    if node.kernel in _SHAPED_BY_INTEGERS:
+        return any(value.depends for value in node.inputs if value.dtype.kind == "i")
+    return node.kernel in _SHAPED_BY_ALL and any(value.depends for value in node.inputs)
 
 
 class Capture(Observer):
@@ -83,7 +82,7 @@ class Capture(Observer):
             value = node.add_output(output.storage.shape, output.storage.dtype)
             value.depends |= extra
             self._values[output.id] = value
-        if kernel in DATA_DEPENDENT and any(value.depends for value in node.inputs):
+        if _shape_depends(node):
             raise JitError(
                 f"jit: {_operation()} at {call_site()} gives a result whose shape depends on values, which a compiled "
                 "function cannot; compute it outside and pass it as an argument"

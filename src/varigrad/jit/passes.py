@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from varigrad.dtypes import numpy_dtype
-from varigrad.engine import active_kernels, run_quietly
+from varigrad.engine import SEVERAL, active_kernels, run_quietly
 from varigrad.jit.graph import Graph, Node, Source, Value, frozen
 
 __all__ = ["PASSES", "optimize"]
@@ -39,7 +39,7 @@ def fold_constants(graph: Graph) -> None:
         if sum([_bytes(value) for value in node.outputs]) > _FOLDED:
             continue
         results = run_quietly(kernels[node.kernel], *[value.constant for value in node.inputs], **node.attrs)
-        results = cast("Iterable[Any]", results if isinstance(results, (tuple, list)) else (results,))
+        results = cast("Iterable[Any]", results if node.kernel in SEVERAL else (results,))
         for value, result in zip(node.outputs, results, strict=True):
             value.source = Source("constant", np.asarray(result), "")
             value.node = None

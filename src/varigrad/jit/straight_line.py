@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from varigrad.dtypes import HALVES, Array
-from varigrad.engine import active_kernels, own, run_quietly
+from varigrad.engine import SEVERAL, active_kernels, own, run_quietly
 from varigrad.errors import DisposedError, OutOfMemoryError, VariGradError
 from varigrad.jit.graph import HOST, Graph, Node, Value
 from varigrad.jit.memory import Interval, Plan, plan
@@ -216,7 +216,7 @@ class _Writer:
 
     def _results(self, node: Node) -> str:
         names = [self._name(value) for value in node.outputs]
-        return names[0] if len(names) == 1 and node.kernel != HOST else f"[{', '.join(names)}]"
+        return f"[{', '.join(names)}]" if node.kernel == HOST or node.kernel in SEVERAL else names[0]
 
     def _update(self, node: Node) -> str:
         count = len(node.targets)
@@ -258,7 +258,7 @@ class _Writer:
         # A ufunc gives a scalar where every input has rank 0, and a kernel may.
         if all(value.shape for value in node.outputs):
             return call
-        return f"asarray({call})" if len(node.outputs) == 1 else f"map(asarray, {call})"
+        return f"map(asarray, {call})" if node.kernel in SEVERAL else f"asarray({call})"
 
     def _dying_input(self, node: Node) -> str | None:
         """An input whose memory the result may take, if there is one: nobody reads it or a view of it later."""
