@@ -43,7 +43,7 @@ class MultiHeadAttention(Layer):
     `[batch, heads, queries, values]`, that say which values a query sees; `use_causal_mask=True`, with which query
     number i sees values 0 to i alone; `mask`, a list of bools `[batch, queries]`, `[batch, values]` and perhaps again
     for the key, which models hand on by themselves; `return_attention_scores=True`, with which the weights
-    `[batch, heads, queries, values]` come back too. A query that sees nothing weighs all values alike.
+    `[batch, heads, queries, values]` come back too. A query that sees nothing gives all values the weight 0.
 
     Args:
         num_heads: The number of heads.
@@ -219,8 +219,8 @@ class MultiHeadAttention(Layer):
         use_causal_mask: bool = False,
         return_attention_scores: bool = False,
     ) -> Any:
+        self._shapes([x.shape for x in inputs] if isinstance(inputs, list) else inputs.shape)
         query, value, *keys = inputs
-        self._shapes([x.shape for x in inputs])
         seen = self._seen(query, value, mask, attention_mask, use_causal_mask)
         queries = mul(self.query_dense(query), 1.0 / math.sqrt(self.key_dim))
         fits = einsum(self._scores_equation, self.key_dense(keys[0] if keys else value), queries)

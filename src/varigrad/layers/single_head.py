@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Unpack, cast
 
 from varigrad.layers.arguments import boolean, choice, number, seed_or_none
@@ -195,11 +194,11 @@ def _pairs(query: Tensor, key: Tensor) -> Tensor:
 
 
 def masked_softmax(scores: Tensor, seen: Tensor | None) -> Tensor:
-    """Weights that add up to 1 along the last axis, 0 where `seen` is False; equal ones if it is False throughout."""
+    """Weights that add up to 1 along the last axis, 0 where `seen` is False, and everywhere if nothing is seen."""
     if seen is None:
         return softmax(scores)
     lowest = -6e4 if scores.dtype == "float16" else -1e9
-    return softmax(where(seen, scores, lowest))
+    return where(seen, softmax(where(seen, scores, lowest)), 0.0)
 
 
 def causal_mask(queries: int, values: int) -> Tensor:
@@ -217,6 +216,7 @@ def both(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 
 def _listed(layer: Layer, values: Any) -> list[Any]:
     """Two or three inputs, or what belongs to them."""
-    if not isinstance(values, (list, tuple)) or len(cast("Sequence[Any]", values)) not in (2, 3):
+    listed = cast("list[Any]", values) if isinstance(values, list) else []
+    if len(listed) not in (2, 3):
         raise ValueError(f"{layer.name}: takes a list [query, value] or [query, value, key]")
-    return list(cast("Sequence[Any]", values))
+    return listed

@@ -42,6 +42,15 @@ def test_stateful_goes_on():
     np.testing.assert_allclose(np.concatenate([first, second], 1), whole(X).numpy(), rtol=1e-4, atol=1e-6)
 
 
+def test_a_masked_end_is_as_if_it_were_not_there():
+    layer = vg.layers.conv_lstm2d(filters=2, kernel_size=2, return_sequences=True)
+    y = layer(X, mask=vg.tensor(np.array([[1, 1, 0], [1, 1, 1]], bool))).numpy()
+    alone = layer(X).numpy()
+    np.testing.assert_allclose(y[:, :2], alone[:, :2], rtol=1e-5)
+    np.testing.assert_array_equal(y[0, 2], y[0, 1])
+    np.testing.assert_allclose(y[1, 2], alone[1, 2], rtol=1e-5)
+
+
 def test_dropout_acts_in_training_alone():
     layer = vg.layers.conv_lstm2d(filters=2, kernel_size=2, dropout=0.5, recurrent_dropout=0.5, seed=1)
     quiet = layer(X).numpy()
