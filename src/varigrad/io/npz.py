@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import re
+import sys
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -56,7 +58,9 @@ def read_weights(path: Path) -> dict[str, Array]:
                 return {entry.filename.removesuffix(_SUFFIX): _read(archive, entry) for entry in archive.infolist()}
         except ModelFileError:
             raise
-        except _DAMAGE as error:
+        except (*_DAMAGE, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a place before the file's beginning
+                raise
             raise ModelFileError(f"{path} is no npz file of weights: {error}") from None
 
 
@@ -90,7 +94,8 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
         values = np.empty(shape[::-1] if fortran_order else shape, dtype)
         _fill(stream, values)
     values = values.T if fortran_order else values
-    return values.astype(object) if dtype.kind == "U" else values.astype(dtype.newbyteorder("="), copy=False)
+    values = values.astype(dtype.newbyteorder("="), copy=False)
+    return _strings(name, values) if dtype.kind == "U" else values
 
 
 def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -110,6 +115,13 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
         raise ValueError("the header of an array is not as NumPy writes it")
     shape = tuple(int(n) for n in match[3].split(",") if n.strip())
     return shape, match[2] == "True", np.dtype(match[1])
+
+
+def _strings(name: str, values: Array) -> Array:
+    """Text as Python strings, whose characters NumPy does not check."""
+    if values.nbytes and values.reshape(-1).view(np.uint32).max() > sys.maxunicode:
+        raise ModelFileError(f"{name!r} holds characters that do not exist")
+    return values.astype(object)
 
 
 def _fill(stream: IO[bytes], values: Array) -> None:

@@ -25,6 +25,9 @@ from varigrad.tensor import Variable, format_shape
 if TYPE_CHECKING:
     from varigrad.layers.model import LayersModel
 
+# A file may be small and the model that it describes huge; without values for its weights, this is the limit.
+_LARGEST_NEW = 4 * 1024**3
+
 __all__ = ["fill", "initialize", "load_weights", "save_weights", "weights_by_name"]
 
 
@@ -102,14 +105,22 @@ def fill(model: LayersModel, deferred: Sequence[DeferredValue], found: StoredWei
     """Gives weights that have no values yet those in the file, in the file's own memory where that can be."""
     missing = {id(value.variable): value for value in deferred}
     for variable, values in _match(model, [value.variable for value in deferred], found, strict):
-        variable.storage = np.ascontiguousarray(values, dtype=variable.storage.dtype)
+        variable.storage = np.asarray(values, variable.storage.dtype, order="C")
         del missing[id(variable)]
     initialize(missing.values())
 
 
 def initialize(deferred: Iterable[DeferredValue]) -> None:
-    """Gives weights that have no values yet new ones."""
-    for value in deferred:
+    """Gives weights that have no values yet new ones.
+
+    Raises:
+        ModelFileError: They would take more memory than a few lines of a file should.
+    """
+    waiting = list(deferred)
+    size = sum(value.variable.size * value.variable.storage.itemsize for value in waiting)
+    if size > _LARGEST_NEW:
+        raise ModelFileError(f"the file has no values for weights that would take {size:,} bytes")
+    for value in waiting:
         value.variable.storage = value.initialize().storage.copy()
 
 
