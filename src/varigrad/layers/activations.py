@@ -10,7 +10,20 @@ from typing import Any, TypeAlias, cast
 from varigrad.layers import registry
 from varigrad.layers.naming import spelling_key
 from varigrad.layers.registry import Named
-from varigrad.ops.elementwise import abs, clip_by_value, elu, gelu, relu, relu6, selu, sigmoid, softplus
+from varigrad.ops.elementwise import (
+    abs,
+    clip_by_value,
+    elu,
+    exp,
+    gelu,
+    leaky_relu,
+    log_sigmoid,
+    relu,
+    relu6,
+    selu,
+    sigmoid,
+    softplus,
+)
 from varigrad.ops.normalization import log_softmax, softmax
 from varigrad.ops.trigonometry import tanh
 from varigrad.tensor import Tensor
@@ -42,13 +55,20 @@ class ActivationFunction(Named):
 # What layers take as an activation.
 ActivationLike: TypeAlias = str | Callable[[Tensor], Tensor] | ActivationFunction
 
-# The names and formulas of TensorFlow.js. Keras calls swish silu.
+# The names and formulas of TensorFlow.js, and those that only Keras has. Keras calls swish silu, and since version 3
+# something else hard_sigmoid.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "linear": lambda x: x,
     "elu": elu,
+    "exponential": exp,
     "gelu": gelu,
     "gelu_new": lambda x: gelu(x, approximate=True),
     "hard_sigmoid": lambda x: clip_by_value(x * 0.2 + 0.5, 0.0, 1.0),
+    "hard_sigmoid_relu6": lambda x: relu6(x + 3.0) * (1 / 6),
+    "hard_silu": lambda x: x * relu6(x + 3.0) * (1 / 6),
+    "hard_tanh": lambda x: clip_by_value(x, -1.0, 1.0),
+    "leaky_relu": leaky_relu,
+    "log_sigmoid": log_sigmoid,
     "log_softmax": log_softmax,
     "mish": lambda x: x * tanh(softplus(x)),
     "relu": relu,
@@ -67,6 +87,7 @@ _FUSED = frozenset(["linear", "relu", "elu", "sigmoid"])
 
 _BY_KEY = {spelling_key(name): ActivationFunction(name, function) for name, function in ACTIVATIONS.items()}
 _BY_KEY["silu"] = _BY_KEY["swish"]
+_BY_KEY["hardswish"] = _BY_KEY["hardsilu"]
 
 
 def get_activation(identifier: Any) -> ActivationFunction:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack, cast
 
 from varigrad.dtypes import is_floating
-from varigrad.layers.arguments import Shape, choice, number, positive_integer
+from varigrad.layers.arguments import Shape, boolean, choice, number, positive_integer
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.dropout import SeededLayer
 from varigrad.layers.indices import checked_indices
@@ -96,7 +96,8 @@ class Resizing(_Image):
     """Resizes images.
 
     Mirrors `tf.layers.resizing`: the corners of the old and new image lie on each other. (Keras's layer of that name
-    counts from half a pixel, so that its results differ.)
+    counts from half a pixel, and so do layers that were read from its files; those give other results in TensorFlow.js,
+    which does not know `half_pixel_centers`.)
 
     Args:
         height: The new height.
@@ -104,6 +105,7 @@ class Resizing(_Image):
         interpolation: `"bilinear"`, the default, or `"nearest"`.
         crop_to_aspect_ratio: Whether to cut what does not fit the new shape off first, instead of distorting. Then the
             corners do not lie on each other. (TensorFlow.js cuts nothing off.)
+        half_pixel_centers: Whether to see pixels as areas, as Keras does, not as points.
         options: `name`, `input_shape` and so on, as for `vg.layers.dense`.
 
     >>> import varigrad as vg
@@ -120,11 +122,17 @@ class Resizing(_Image):
         width: int,
         interpolation: str | None = None,
         crop_to_aspect_ratio: bool | None = False,
+        half_pixel_centers: bool = False,
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(height=height, width=width, **options)
+        self.half_pixel_centers = boolean("resizing", "half_pixel_centers", half_pixel_centers)
         self.interpolation = choice("resizing", "interpolation", interpolation or "bilinear", _INTERPOLATIONS)
         self.crop_to_aspect_ratio = bool(crop_to_aspect_ratio)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        return {**config, "half_pixel_centers": True} if self.half_pixel_centers else config
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         _check_image(self.name, inputs)
@@ -135,7 +143,8 @@ class Resizing(_Image):
             kept_width = min(width, height * self.width // self.height)
             x = _cropped(x, (height - kept_height) // 2, (width - kept_width) // 2, kept_height, kept_width)
         resize = resize_bilinear if self.interpolation == "bilinear" else resize_nearest_neighbor
-        return resize(x, [self.height, self.width], not self.crop_to_aspect_ratio)
+        corners = not (self.crop_to_aspect_ratio or self.half_pixel_centers)
+        return resize(x, [self.height, self.width], corners, self.half_pixel_centers)
 
 
 class CenterCrop(_Image):

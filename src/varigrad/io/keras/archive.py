@@ -13,6 +13,7 @@ from varigrad.dtypes import Array
 from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Written
 from varigrad.io.keras.compiling import from_compile_config, to_compile_config
 from varigrad.io.keras.hdf5 import File
+from varigrad.io.keras.meanings import as_meant_by_keras
 from varigrad.io.keras.stored import KERAS_3, to_keras_3
 from varigrad.io.keras.weights import read_tree, tree_bytes
 from varigrad.io.replacing import write_atomically
@@ -42,7 +43,7 @@ def read_model(path: Path) -> ModelArtifacts:
     version = metadata.get("keras_version")
     user = metadata.get(_USER)
     return ModelArtifacts(
-        topology={**config, "keras_version": version if isinstance(version, str) else "3"},
+        topology=as_meant_by_keras(config, version if isinstance(version, str) else "3"),
         weights=lambda model: read_tree(root, model, inner if isinstance(inner, dict) else {}),
         training_config=training,
         optimizer_weights=state,

@@ -14,6 +14,7 @@ from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Wri
 from varigrad.io.keras.compiling import from_training_config, to_training_config
 from varigrad.io.keras.hdf5 import File, Group
 from varigrad.io.keras.layout import flat_weights
+from varigrad.io.keras.meanings import as_meant_by_keras
 from varigrad.io.keras.stored import KERAS_2, to_keras_2
 from varigrad.io.keras.values import hdf5_bytes, read_values, writable
 from varigrad.io.replacing import write_atomically
@@ -39,7 +40,7 @@ def read_model(path: Path) -> ModelArtifacts:
             "model from Keras with model.save"
         )
     version = root.attributes.get("keras_version")
-    topology = {**topology, "keras_version": version if isinstance(version, str) else "2"}
+    topology = as_meant_by_keras(topology, version if isinstance(version, str) else "2")
     training, state = from_training_config(_json_attribute(root, "training_config"), root)
     return ModelArtifacts(topology, layered_weights(root), training, state)
 
@@ -120,7 +121,7 @@ def _texts(group: Group, name: str) -> list[str]:
 
 def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: WriteOptions) -> Written:
     """Writes the model so that Keras 3 and, unless it has models inside it, Keras 2 open it."""
-    topology = to_keras_2(artifacts.topology)
+    topology = to_keras_2(artifacts.topology, model)
     weights = cast("Mapping[str, Array]", artifacts.weights or {})
     training, fill_optimizer = to_training_config(artifacts, model)
     config = json.dumps(topology, allow_nan=False)

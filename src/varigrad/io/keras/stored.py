@@ -32,13 +32,22 @@ _MODULES = {
 # Models are not where the other layers are.
 _MODEL_MODULES = {"Functional": "keras.src.models.functional", "Sequential": "keras"}
 
-_RECURRENT = ("SimpleRNN", "LSTM", "GRU", "SimpleRNNCell", "LSTMCell", "GRUCell", "ConvLSTM2D", "ConvLSTM2DCell", "RNN")
+_CELLS = ("SimpleRNNCell", "LSTMCell", "GRUCell", "ConvLSTM2DCell", "StackedRNNCells")
+_RECURRENT = ("SimpleRNN", "LSTM", "GRU", "ConvLSTM2D", "RNN", "Bidirectional")
+# Layers that take their inputs as a list here, and one after the other in Keras.
+_SPREAD = ("MultiHeadAttention",)
 # Arguments that Keras 3 has not, and that change nothing in what a layer computes.
 _DROPPED: dict[str, tuple[str, ...]] = {
     "Embedding": ("input_length", "activity_regularizer"),
     "InputLayer": ("sparse",),
-    **dict.fromkeys(_RECURRENT, ("implementation", "time_major", "input_length", "input_dim")),
+    **dict.fromkeys(("Resizing", "UpSampling2D"), ("half_pixel_centers",)),
+    **dict.fromkeys(("SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"), ("trainable",)),
+    **dict.fromkeys((*_RECURRENT, *_CELLS), ("implementation", "time_major", "input_length", "input_dim")),
 }
+# The only value of an argument that Keras 3 takes for a function, in .h5 files alone.
+_DROPPED_OLDER: dict[str, tuple[str, ...]] = {"Attention": ("score_mode",)}
+# Arguments that are layers, or lists of them.
+_INNER = {"layer", "backward_layer", "cell", "cells"}
 # Arguments under another name in Keras 3.
 _RENAMED: dict[str, dict[str, str]] = {
     "InputLayer": {"batch_input_shape": "batch_shape"},
@@ -159,9 +168,11 @@ def _first_numbers(layers: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _ends(references: Sequence[Any], layers: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """References to inputs or outputs; Keras 3 counts the calls of a stack from 0 there, those of a graph from 1."""
+    """References to inputs or outputs, or the only one; Keras 3 counts the calls of a stack from 0 there, of a graph
+    from 1."""
     stacks = {layer["name"] for layer in layers if layer["class_name"] == "Sequential"}
-    return [[name, number - (name in stacks), place] for name, number, place in references]
+    ends = [[name, number - (name in stacks), place] for name, number, place in references]
+    return ends[0] if len(ends) == 1 else ends
 
 
 def _keras_tensors(model: Any, first: Mapping[str, int]) -> Callable[[Sequence[Any]], Config]:
@@ -189,6 +200,10 @@ def _call(call: Sequence[Sequence[Any]], tensors: Callable[[Sequence[Any]], Conf
     for reference in call:
         options.update(reference[3] if len(reference) > 3 and reference[3] else {})
     arguments = {name: _argument(value, tensors) for name, value in options.items()}
+    if class_name in _RECURRENT and len(inputs) > 1:  # the first states follow the inputs here
+        inputs, arguments["initial_state"] = inputs[:1], inputs[1:]
+    if class_name in _SPREAD:
+        return {"args": inputs, "kwargs": arguments}
     return {"args": [inputs[0] if len(inputs) == 1 else inputs], "kwargs": arguments}
 
 
@@ -210,25 +225,33 @@ def _is_reference(value: Any) -> bool:
 # For Keras 2
 
 
-def to_keras_2(topology: Mapping[str, Any]) -> Config:
-    """A model as `model_config` of an `.h5` file has it, in a form that Keras 2 and 3 both read."""
-    return _older(topology)
+def to_keras_2(topology: Mapping[str, Any], model: Any) -> Config:
+    """A model as `model_config` of an `.h5` file has it, in a form that both Keras 2 and 3 read if there is one."""
+    return _older(topology, model)
 
 
-def _older(stored: Mapping[str, Any]) -> Config:
+def _older(stored: Mapping[str, Any], model: Any = None) -> Config:
     """A layer or other object, with the names of Keras."""
     name = keras_class(stored["class_name"])
     config = cast("Mapping[str, Any]", stored["config"])
-    dropped = _DROPPED.get(name, ())
+    others = ("layers",) if name in _MODEL_MODULES else ()
+    dropped = {*_DROPPED.get(name, ()), *_DROPPED_OLDER.get(name, ()), *others}
     arguments = {key: _older_value(key, value) for key, value in config.items() if key not in dropped}
+    if name in _MODEL_MODULES:
+        arguments["layers"] = [_older(layer, _layer_of(model, layer)) for layer in config["layers"]]
+    else:
+        for key in _INNER & arguments.keys():  # Keras 3 looks for these as it does in its own files
+            arguments[key] = _value(name, config, key, config[key], getattr(model, key, None))
     if name == "Functional":
-        models = {layer["name"] for layer in config["layers"] if keras_class(layer["class_name"]) in _MODEL_MODULES}
-        for layer in arguments["layers"]:
-            layer["inbound_nodes"] = [_older_call(call, models) for call in layer["inbound_nodes"]]
-        arguments["output_layers"] = _ends(config["output_layers"], config["layers"])
-    result: Config = {"class_name": name, "config": arguments}
-    result.update({key: stored[key] for key in ("name", "inbound_nodes") if key in stored})
-    return result
+        first = _first_numbers(config["layers"])
+        tensors = _keras_tensors(model, first)
+        for layer, entry in zip(config["layers"], arguments["layers"]):
+            calls = layer["inbound_nodes"]
+            entry["inbound_nodes"] = [_older_call(call, first, tensors, layer["class_name"]) for call in calls]
+            entry["name"] = layer["name"]
+        ends = _ends(config["output_layers"], config["layers"])
+        arguments["output_layers"] = [ends] if isinstance(ends[0], str) and model.inbound_nodes == [] else ends
+    return {"class_name": name, "config": arguments}
 
 
 def _older_value(key: str, value: Any) -> Any:
@@ -243,6 +266,16 @@ def _older_value(key: str, value: Any) -> Any:
     return value
 
 
-def _older_call(call: Sequence[Sequence[Any]], models: set[str]) -> list[Any]:
-    """A call as a list of references. Here Keras 3 counts the calls of a model inside from 0, elsewhere from 1."""
-    return [[name, number - (name in models), *rest] for name, number, *rest in call]
+def _older_call(
+    call: Sequence[Sequence[Any]],
+    first: Mapping[str, int],
+    tensors: Callable[[Sequence[Any]], Config],
+    class_name: str,
+) -> Any:
+    """A call as a list of references; as Keras 3 has it where such a list would mean something else to Keras 3."""
+    options = [value for reference in call if len(reference) > 3 for value in (reference[3] or {}).values()]
+    states = class_name in _RECURRENT and len(call) > 1
+    if states or class_name in _SPREAD or any(_is_reference(value) or isinstance(value, list) for value in options):
+        return _call(call, tensors, class_name)
+    # Here Keras 3 counts the calls of a model inside from 0.
+    return [[name, number - first[name], *rest] for name, number, *rest in call]

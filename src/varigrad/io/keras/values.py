@@ -45,6 +45,5 @@ def hdf5_bytes(fill: Callable[[Any], None]) -> bytes:
 
 def writable(values: Array) -> Array:
     """The values in a dtype that Keras reads: bfloat16 as float32, which holds all of it."""
-    if values.dtype.kind in "fiub" and values.dtype.isbuiltin == 1:
-        return np.ascontiguousarray(values)
-    return np.ascontiguousarray(values, dtype=np.float32)
+    known = values.dtype.kind in "fiub" and values.dtype.isbuiltin == 1
+    return np.asarray(values, None if known else np.float32, order="C")
