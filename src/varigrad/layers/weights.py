@@ -113,6 +113,8 @@ class WeightHolder(Serializable):
         """The layers inside this one: those that it keeps as attributes, also in lists and dicts."""
         found: dict[int, WeightHolder] = {}
         for value in vars(self).values():
+            if type(value) in _NO_LAYERS:  # most attributes; a step of training asks every layer
+                continue
             if isinstance(value, Mapping):
                 value = tuple(cast("Mapping[Any, Any]", value).values())
             for item in cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else (value,):
@@ -208,6 +210,9 @@ class WeightHolder(Serializable):
         penalties = [regularizer.apply(weight) for regularizer, weight in self._penalties]
         own = penalties + [loss() for loss in self._losses]
         return own + [loss for layer in self._sublayers() for loss in layer.calculate_losses()]
+
+
+_NO_LAYERS = frozenset([bool, float, int, str, type(None), Variable])
 
 
 def _unique(groups: Iterable[Sequence[Variable]]) -> list[Variable]:
