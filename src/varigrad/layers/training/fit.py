@@ -46,11 +46,11 @@ def train(
             for epoch in range(initial_epoch, epochs):
                 callbacks.on_epoch_begin(epoch, {})
                 meter.reset()
-                number = -1
+                weights, number = model.trainable_weights, -1
                 for number, batch in enumerate(batches.epoch()):
                     place = {"batch": number, "size": batch.size}
                     callbacks.on_batch_begin(number, place)
-                    seen = train_step(model, compiled, batch, optimizer)
+                    seen = train_step(model, compiled, batch, optimizer, weights)
                     callbacks.on_batch_end(number, {**place, **meter.add(batch, seen)})
                     interruption.check()
                     if model.stop_training:

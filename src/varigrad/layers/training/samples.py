@@ -237,10 +237,12 @@ def _for_outputs(op: str, argument: str, names: Sequence[str], value: Any) -> li
         return [by_name]
     if isinstance(value, (list, tuple)):
         items = list(cast("Sequence[Any]", value))
-        nested = any(item is None or isinstance(item, (Tensor, np.ndarray, list, tuple, Mapping)) for item in items)
-        if nested and len(items) == len(names):
+        # A list of lists is the weights of steps for a model of one output, and one list an output for others.
+        kinds = (Tensor, np.ndarray, Mapping) if len(names) == 1 else (Tensor, np.ndarray, Mapping, list, tuple)
+        by_output = any(item is None or isinstance(item, kinds) for item in items)
+        if by_output and len(items) == len(names):
             return items
-        if (nested and len(names) > 1) or argument == "class_weight":
+        if (by_output and len(names) > 1) or argument == "class_weight":
             raise ValueError(f"{op}: {argument} must have one entry for each of {len(names)} outputs, got {len(items)}")
     elif argument == "class_weight":
         raise TypeError(f"{op}: class_weight must be a dict of weights by class number, got {value!r}")

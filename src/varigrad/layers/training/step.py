@@ -10,7 +10,7 @@ from varigrad.layers.training.samples import Batch
 from varigrad.layers.training.weighting import scale_to, weighted_mean
 from varigrad.ops.arguments import cast_to
 from varigrad.ops.arithmetic import add, mul
-from varigrad.tensor import Tensor
+from varigrad.tensor import Tensor, Variable
 from varigrad.train import GradientAccumulator
 
 if TYPE_CHECKING:
@@ -29,15 +29,17 @@ class Seen(NamedTuple):
     masks: list[Tensor | None]
 
 
-def train_step(model: Trainable, compiled: Compiled, batch: Batch, optimizer: AnyOptimizer) -> Seen:
-    """One step of training: the gradients of the loss, applied."""
+def train_step(
+    model: Trainable, compiled: Compiled, batch: Batch, optimizer: AnyOptimizer, weights: list[Variable]
+) -> Seen:
+    """One step of training: the gradients of the loss, applied to the weights that are trained."""
     seen: list[Seen] = []
 
     def loss() -> Tensor:
         seen.append(run_batch(model, compiled, batch, training=True))
         return seen[0].loss
 
-    _, grads = variable_grads(loss, model.trainable_weights)
+    _, grads = variable_grads(loss, weights)
     if isinstance(optimizer, GradientAccumulator):
         optimizer.apply_gradients(grads, batch.size)
     else:

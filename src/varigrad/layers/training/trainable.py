@@ -361,7 +361,7 @@ class Trainable(Layer):
         compiled = self.compiled("train_on_batch")
         batch = read_samples(self, "train_on_batch", x, y, sample_weight, class_weight).batch(slice(None))
         with self.training_now("train_on_batch"):
-            seen = train_step(self, compiled, batch, self.optimizer)
+            seen = train_step(self, compiled, batch, self.optimizer, self.trainable_weights)
         return self._measured(compiled, batch, seen, reset_metrics)
 
     def test_on_batch(self, x: Any, y: Any, *, sample_weight: Any = None, reset_metrics: bool = True) -> Any:
