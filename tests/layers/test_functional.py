@@ -221,6 +221,31 @@ def test_the_order_of_layers_is_that_of_tensorflow_js():
     assert [layer.name for layer in model.layers] == ["in_a", "in_b", "order_p", "order_r", "order_q", "order_join"]
 
 
+def test_the_summary_says_what_feeds_what():
+    """The lines are those that TensorFlow.js prints for the same model."""
+    a, b = vg.input(shape=[4], name="in_1"), vg.input(shape=[3], name="in_2")
+    first, shared = vg.layers.dense(units=3, name="first"), vg.layers.dense(units=3, name="shared")
+    join = vg.layers.concatenate(name="join")([shared(first(a)), shared(b)])
+    lines = []
+    vg.model(inputs=[a, b], outputs=join).summary(print_fn=lines.append)
+    expected = """
+Layer (type)               Input Shape                 Output shape             Param #     Receives inputs
+in_1 (InputLayer)          [[null,4]]                  [null,4]                 0
+first (Dense)              [[null,4]]                  [null,3]                 15          in_1[0][0]
+in_2 (InputLayer)          [[null,3]]                  [null,3]                 0
+shared (Dense)             [[null,3]],[[null,3]]       [null,3]                 12          first[0][0]
+                                                                                            in_2[0][0]
+join (Concatenate)         [[null,3],[null,3]]         [null,6]                 0           shared[0][0]
+                                                                                            shared[1][0]
+Total params: 27
+Trainable params: 27
+Non-trainable params: 0
+"""
+    rows = [line.rstrip() for line in lines if set(line) not in ({"_"}, {"="})]
+    assert rows == expected.strip("\n").split("\n")
+    assert {len(line) for line in lines if line[0] in "_="} == {115}
+
+
 def test_a_thousand_layers_are_no_recursion():
     x = y = vg.input(shape=[2])
     for _ in range(1000):

@@ -144,6 +144,9 @@ class Functional(LayersModel):
             shapes.update(zip(node.outputs, _shapes(shape)))
         return one_or_list([shapes[x] for x in self.outputs])
 
+    def _calls(self) -> Sequence[Node]:
+        return self._graph.nodes
+
     def get_config(self) -> dict[str, Any]:
         return graph_config(self.name, self._graph)
 

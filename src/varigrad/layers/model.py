@@ -18,7 +18,7 @@ from varigrad.layers.registry import suggestion
 from varigrad.layers.saving import SaveResult, save_model, topology
 from varigrad.layers.stored_weights import load_weights, save_weights
 from varigrad.layers.summary import print_summary
-from varigrad.layers.symbolic import SymbolicTensor, is_symbolic
+from varigrad.layers.symbolic import Node, SymbolicTensor, is_symbolic
 from varigrad.layers.training import Trainable
 from varigrad.observe import OBSERVERS
 from varigrad.ops.arguments import TensorLike, cast_to, convert
@@ -117,6 +117,10 @@ class LayersModel(Trainable):
         self.batch_input_shape = shape or None
         free = len(shape) > 1 and shape[0] is None and None not in shape[1:] and is_floating(self.inputs[0].dtype)
         self._feature_shape = shape[1:] if free else None
+
+    def _calls(self) -> Sequence[Node]:
+        """The calls of the layers, if there is more to them than that each feeds the next."""
+        return ()
 
     def _sublayers(self) -> Sequence[Layer]:
         return self._layers
@@ -315,7 +319,7 @@ class LayersModel(Trainable):
         """
         if not self._layers:
             raise ValueError(f"summary: {self.name} has no layers yet; add some first")
-        print_summary(self, self._layers, line_length, positions, print_fn)
+        print_summary(self, self._layers, self._calls(), line_length, positions, print_fn)
 
     def to_json(self, unused: Any = None, return_string: bool = True) -> Any:
         """The model without its weights, as files have it: a JSON string, or a dict. Mirrors `toJSON`."""
