@@ -1,4 +1,4 @@
-"""Dense, activation, dropout, flatten, reshape and input layers."""
+"""Dense, activation and input layers, and what all factories have."""
 
 import numpy as np
 import pytest
@@ -82,12 +82,6 @@ def test_dense_gradients_reach_weights_and_inputs():
             "dense: trainable must be True or False, got 'no'",
         ),
         (lambda: vg.layers.dense(units=1, name=3), TypeError, "dense: name must be a string, got 3"),
-        (lambda: vg.layers.dropout(), TypeError, "dropout: needs rate"),
-        (lambda: vg.layers.dropout(rate=0.5, seed="x"), TypeError, "dropout: seed must be an integer or None, got 'x'"),
-        (lambda: vg.layers.dropout(rate=1.5), ValueError, "dropout: rate must be a number from 0 to 1, got 1.5"),
-        (lambda: vg.layers.dropout(rate="x"), ValueError, "dropout: rate must be a number from 0 to 1, got 'x'"),
-        (lambda: vg.layers.reshape(target_shape=[-1, None]), ValueError, "only one length of target_shape"),
-        (lambda: vg.layers.flatten(data_format="last"), ValueError, "data_format must be one of channels_last"),
         (lambda: vg.layers.input_layer(), ValueError, "either input_shape or batch_input_shape"),
         (lambda: vg.layers.input_layer(input_shape=[1], sparse=True), ValueError, "sparse inputs are not supported"),
         (
@@ -110,68 +104,6 @@ def test_input_of_another_length_or_rank_is_an_error_that_names_the_layer():
     layer([[1, 2, 3]])
     with pytest.raises(ValueError, match=r"d: was made for inputs with 3 on axis -1, got shape \[1, 2\]"):
         layer([[1, 2]])
-
-
-def test_dropout_drops_the_rate_and_keeps_the_mean():
-    vg.set_random_seed(3)
-    layer = vg.layers.dropout(rate=0.3)
-    y = layer(vg.ones([100, 200]), training=True).numpy()
-    assert (y == 0).mean() == pytest.approx(0.3, abs=0.01)
-    np.testing.assert_allclose(y[y != 0], 1 / 0.7, rtol=1e-6)
-
-
-def test_dropout_does_nothing_outside_of_training():
-    x = vg.ones([2, 3])
-    for training in (None, False):
-        assert vg.layers.dropout(rate=0.9)(x, training=training).tolist() == x.tolist()
-    assert vg.layers.dropout(rate=0)(x, training=True).tolist() == x.tolist()
-    assert vg.layers.dropout(rate=1)(x, training=True).tolist() == vg.zeros([2, 3]).tolist()
-
-
-def test_dropout_with_a_seed_repeats_its_sequence_of_masks():
-    x = vg.ones([50])
-    first, second = [
-        [layer(x, training=True).tolist() for _ in range(3)]
-        for layer in (vg.layers.dropout(rate=0.5, seed=7), vg.layers.dropout(rate=0.5, seed=7))
-    ]
-    assert first == second
-    assert first[0] != first[1] != first[2]
-
-
-def test_dropout_shares_the_fate_of_axes_in_noise_shape():
-    y = vg.layers.dropout(rate=0.5, noise_shape=[None, 1, 3], seed=1)(vg.ones([4, 50, 3]), training=True).numpy()
-    assert y.shape == (4, 50, 3)
-    assert all(len(set(y[i, :, j])) == 1 for i in range(4) for j in range(3))
-    assert len(set(y.reshape(-1).tolist())) == 2
-
-
-def test_dropout_passes_the_gradient_where_it_passes_the_value():
-    layer = vg.layers.dropout(rate=0.5, seed=1)
-    x = vg.ones([20])
-    y = layer(x, training=True)
-    layer = vg.layers.dropout(rate=0.5, seed=1)
-    assert vg.grad(lambda x: layer(x, training=True))(x).tolist() == y.tolist()
-
-
-def test_flatten_and_reshape():
-    assert vg.layers.flatten()(ramp([2, 3, 4])).shape == (2, 12)
-    assert vg.layers.flatten()(ramp([2, 3])).shape == (2, 3)
-    assert vg.layers.flatten()(ramp([0, 3, 4])).shape == (0, 12)
-    assert vg.layers.flatten()(ramp([5])).shape == (5, 1)
-    # flatten({dataFormat: 'channelsFirst'}) on ramp([1, 2, 2, 2], .3, -.5) in tfjs 4.22
-    close(
-        vg.layers.flatten(data_format="channelsFirst")(ramp([1, 2, 2, 2], 0.3, -0.5)),
-        [-0.5, 0.7, -0.2, 1, 0.1, 1.3, 0.4, 1.6],
-    )
-    layer = vg.layers.reshape(target_shape=[2, -1])
-    assert layer(ramp([5, 6])).shape == (5, 2, 3)
-    assert layer.compute_output_shape((None, 6)) == (None, 2, 3)
-    assert layer.compute_output_shape((None, None)) == (None, 2, None)
-    assert vg.layers.reshape(target_shape=[3, 2], name="r")(ramp([5, 6])).shape == (5, 3, 2)
-    with pytest.raises(ValueError, match=r"r: inputs of shape \[5, 6\] do not fill target_shape \[4, \?\]"):
-        vg.layers.reshape(target_shape=[4, -1], name="r")(ramp([5, 6]))
-    with pytest.raises(ValueError, match=r"f: every axis of its inputs but the batch must be known, got \[\?, \?, 3\]"):
-        vg.layers.flatten(name="f").compute_output_shape((None, None, 3))
 
 
 # layer.getConfig() in tfjs 4.22, in snake_case.

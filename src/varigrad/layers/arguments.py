@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
@@ -22,6 +23,8 @@ __all__ = [
     "seed_or_none",
     "whole_numbers",
 ]
+
+_LARGEST = sys.float_info.max
 
 # A shape whose unknown axes, such as the batch, are None.
 Shape: TypeAlias = tuple[int | None, ...]
@@ -92,16 +95,14 @@ def axis_list(owner: str, argument: str, value: Any) -> tuple[int, ...]:
 def number(owner: str, argument: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """The argument as a finite number from `low` to `high`."""
     if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not low <= value <= high
-        or not math.isfinite(value)
+        not isinstance(value, bool)
+        and isinstance(value, (int, float))
+        and low <= value <= high
+        and abs(value) <= _LARGEST
     ):
-        limits = (
-            "" if low == -math.inf else f" of at least {low:g}" if high == math.inf else f" from {low:g} to {high:g}"
-        )
-        raise ValueError(f"{owner}: {argument} must be a number{limits}, got {value!r}")
-    return value
+        return value
+    limits = "" if low == -math.inf else f" of at least {low:g}" if high == math.inf else f" from {low:g} to {high:g}"
+    raise ValueError(f"{owner}: {argument} must be a number{limits}, got {value!r:.100}")
 
 
 def boolean(owner: str, argument: str, value: Any) -> bool:

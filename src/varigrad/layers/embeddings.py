@@ -113,7 +113,7 @@ class Embedding(PenalizesActivity):
             fits = len(self._lengths) == len(lengths)
             if not fits or any(None not in (m, n) and m != n for m, n in zip(self._lengths, lengths)):
                 raise ValueError(
-                    f"{self.name}: has input_length {self.input_length}, but got inputs of shape "
+                    f"{self.name}: has input_length {format_shape(self._lengths)}, but got inputs of shape "
                     f"{format_shape(input_shape)}"
                 )
             lengths = tuple(n if m is None else m for m, n in zip(self._lengths, lengths))

@@ -20,5 +20,8 @@ def checked_indices(owner: str, inputs: Tensor, count: int, argument: str) -> Te
     Raises:
         OutOfRangeError: An index is not among them.
         ValueError: A number is not whole.
+        TypeError: The inputs are no real numbers.
     """
+    if inputs.dtype in ("string", "complex64"):
+        raise TypeError(f"{owner}: its inputs are indices, got {inputs.dtype}")
     return run_kernel("WholeIndices", (inputs,), {"owner": owner, "count": count, "argument": argument})

@@ -30,6 +30,8 @@ class Flatten(Layer):
     (5, 6)
     """
 
+    input_spec = InputSpec(min_ndim=1)
+
     def __init__(self, *, data_format: str | None = None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
         self.data_format = None if data_format is None else data_format_of("flatten", data_format)
@@ -70,6 +72,7 @@ class Reshape(Layer):
     """
 
     fields = ("target_shape",)
+    input_spec = InputSpec(min_ndim=1)
 
     def __init__(self, *, target_shape: Sequence[int | None], **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
