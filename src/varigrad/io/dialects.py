@@ -52,6 +52,7 @@ WITHOUT_MEANING: dict[str, tuple[Any, ...]] = {
     "synchronized": (False, None),
     "time_major": (False, None),
     "type_spec": (None,),
+    "unit_forget_bias": (None,),
     "use_cudnn": ("auto", True, False, None),
     "use_gate": (False, None),
     "virtual_batch_size": (None,),
