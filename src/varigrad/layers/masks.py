@@ -41,5 +41,5 @@ class Masking(Layer):
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         return where(any_of(not_equal(inputs, self.mask_value), -1, keep_dims=True), inputs, 0.0)
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return any_of(not_equal(inputs, self.mask_value), -1)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Unpack, cast
 
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.lists import as_list
 from varigrad.layers.naming import snake_case
 from varigrad.ops import arithmetic, comparison
 from varigrad.ops.arguments import reshape_to
@@ -65,8 +66,8 @@ class Merge(Layer):
             output.append((lengths - {None}).pop() if lengths - {None} else None if lengths else 1)
         return tuple(output)
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        masks = list(mask) if isinstance(mask, (list, tuple)) else [mask]
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        masks = as_list(mask)
         return None if any(each is None for each in masks) else reduce(comparison.logical_or, masks)
 
 
@@ -226,8 +227,8 @@ class Concatenate(Layer):
                 output.append(known[0] if known else None)
         return tuple(output)
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        masks = list(mask) if isinstance(mask, (list, tuple)) else [mask] * len(inputs)
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        masks = as_list(mask) if mask is not None else [None] * len(inputs)
         given = [each for each in masks if each is not None]
         if not given or _axis_of(self, self.axis, inputs[0].rank) != 1:
             return reduce(comparison.logical_and, given) if given else None
@@ -258,8 +259,8 @@ class Dot(Layer):
 
     def __init__(self, *, axes: int | Sequence[int], normalize: bool = False, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        both = axes if isinstance(axes, (list, tuple)) else [axes, axes]
-        if len(both) != 2 or any(isinstance(axis, bool) or not isinstance(axis, int) for axis in both):
+        given = as_list(axes)
+        if len(given) not in (1, 2) or any(isinstance(axis, bool) or not isinstance(axis, int) for axis in given):
             raise ValueError(f"dot: axes must be an integer or two, got {axes!r}")
         self.axes = axes
         self.normalize = boolean("dot", "normalize", normalize)
@@ -293,13 +294,13 @@ class Dot(Layer):
         return (x[0] if x[0] is not None else y[0], *(rest or [1]))
 
     def _axes(self, shapes: Sequence[Shape]) -> list[int]:
-        given = self.axes if isinstance(self.axes, (list, tuple)) else (self.axes, self.axes)
-        axes = [_axis_of(self, axis, len(shape)) for axis, shape in zip(given, shapes)]
+        both = as_list(self.axes) * 2  # of two axes, the first two
+        axes = [_axis_of(self, axis, len(shape)) for axis, shape in zip(both, shapes)]
         if 0 in axes:
             raise ValueError(f"{self.name}: axes must not be 0, the batch, got {self.axes!r}")
         return axes
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return None
 
 

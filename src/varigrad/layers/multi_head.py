@@ -17,7 +17,7 @@ from varigrad.layers.naming import name_scope
 from varigrad.layers.regularizers import Regularizer, get_regularizer
 from varigrad.layers.single_head import both, causal_mask, masked_softmax
 from varigrad.ops import random
-from varigrad.ops.arguments import TensorLike, convert, reshape_to
+from varigrad.ops.arguments import convert, reshape_to
 from varigrad.ops.arithmetic import mul
 from varigrad.ops.matmul import einsum
 from varigrad.tensor import Tensor, format_shape
@@ -169,9 +169,7 @@ class MultiHeadAttention(Layer):
             self._returns_scores = False
 
     def _tensor(self, x: Any, argument: str) -> Any:
-        return (
-            x if x is None or hasattr(x, "shape") else convert(cast("TensorLike", x), self.name, argument, self.dtype)
-        )
+        return x if x is None or hasattr(x, "shape") else convert(x, self.name, argument, self.dtype)
 
     def build(self, input_shape: Any) -> None:
         query, value, key = self._shapes(input_shape)
@@ -219,8 +217,9 @@ class MultiHeadAttention(Layer):
         use_causal_mask: bool = False,
         return_attention_scores: bool = False,
     ) -> Any:
-        self._shapes([x.shape for x in inputs] if isinstance(inputs, list) else inputs.shape)
-        query, value, *keys = inputs
+        each = as_list(inputs)
+        self._shapes([x.shape for x in each])
+        query, value, *keys = each
         seen = self._seen(query, value, mask, attention_mask, use_causal_mask)
         queries = mul(self.query_dense(query), 1.0 / math.sqrt(self.key_dim))
         fits = einsum(self._scores_equation, self.key_dense(keys[0] if keys else value), queries)
@@ -273,7 +272,7 @@ class MultiHeadAttention(Layer):
         lengths = [shape[axis] for shape in (query, value) for axis in self._axes]
         return [output, (*kept, self.num_heads, *lengths)]
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         query_mask = as_list(mask)[0]
         return [query_mask, None] if self._returns_scores else query_mask
 

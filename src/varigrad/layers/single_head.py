@@ -6,6 +6,7 @@ from typing import Any, Unpack, cast
 
 from varigrad.layers.arguments import boolean, choice, number, seed_or_none
 from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.lists import as_list
 from varigrad.layers.naming import snake_case
 from varigrad.ops import random
 from varigrad.ops.arguments import reshape_to
@@ -94,7 +95,7 @@ class Attention(Layer):
         return_attention_scores: bool = False,
     ) -> Any:
         query, value, *keys = _listed(self, inputs)
-        query_mask, value_mask, *_ = mask if isinstance(mask, (list, tuple)) else (None, None)
+        query_mask, value_mask = as_list(mask)[:2] if mask is not None else (None, None)
         scores = self.scores(query, keys[0] if keys else value)
         seen = None if value_mask is None else reshape_to(value_mask, (value_mask.shape[0], 1, value_mask.shape[1]))
         if use_causal_mask:
@@ -137,8 +138,8 @@ class Attention(Layer):
         output = (*query[:-1], value[-1])
         return [output, (*query[:-1], value[1])] if self._returns_scores else output
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        return mask[0] if isinstance(mask, (list, tuple)) else None
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return as_list(mask)[0]
 
 
 class AdditiveAttention(Attention):

@@ -11,6 +11,7 @@ from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.model import LayersModel
 from varigrad.layers.naming import name_scope
 from varigrad.layers.normalization import BatchNormalization
+from varigrad.layers.recurrent.cell import first_shape
 from varigrad.layers.recurrent.rnn import RNN, give_dtype, with_states
 from varigrad.layers.registry import Serializable, custom_object_scope, deserialize
 from varigrad.layers.weights import WeightHolder
@@ -84,7 +85,8 @@ class TimeDistributed(Layer):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        return cls(**{**config, "layer": deserialize(config.get("layer"), Layer)})
+        arguments: dict[str, Any] = {**config, "layer": deserialize(config.get("layer"), Layer)}
+        return cls(**arguments)
 
 
 def _takes_any_batch(layer: WeightHolder) -> bool:
@@ -162,7 +164,7 @@ class Bidirectional(Layer):
         return (self.forward_layer, self.backward_layer)  # `layer` is only what they were copied from
 
     def build(self, input_shape: Any) -> None:
-        shape = _first(input_shape)
+        shape = first_shape(input_shape)
         for layer in (self.forward_layer, self.backward_layer):
             with name_scope(layer.name):
                 layer.build(shape)
@@ -184,7 +186,7 @@ class Bidirectional(Layer):
         return super().__call__(inputs, training, **arguments)
 
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
-        x, *states = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
+        x, *states = as_list(inputs)
         half = len(states) // 2
         if len(states) % 2:
             raise ValueError(f"{self.name}: initial_state must be the states of two layers, got {len(states)}")
@@ -205,7 +207,7 @@ class Bidirectional(Layer):
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         shapes = [
-            layer.compute_output_shape(_first(input_shape)) for layer in (self.forward_layer, self.backward_layer)
+            layer.compute_output_shape(first_shape(input_shape)) for layer in (self.forward_layer, self.backward_layer)
         ]
         if not self.forward_layer.return_state:
             shapes = [[shape] for shape in shapes]
@@ -216,12 +218,12 @@ class Bidirectional(Layer):
             merged = [(*y[:-1], y[-1] + z[-1]) if self.merge_mode == "concat" else y]
         return one_or_list([*merged, *states, *more])
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         mask = as_list(self.forward_layer.compute_mask(inputs, mask))[0]
         merged = [mask, mask] if self.merge_mode is None else [mask]
         if self.forward_layer.return_state:
-            states = (layer.cell.state_size for layer in (self.forward_layer, self.backward_layer))
-            merged += [None] * sum(len(size) if isinstance(size, (list, tuple)) else 1 for size in states)
+            sizes = (layer.cell.state_size for layer in (self.forward_layer, self.backward_layer))
+            merged += [None] * sum(len(as_list(size)) for size in sizes)
         return one_or_list(merged)
 
     def get_config(self) -> dict[str, Any]:
@@ -230,8 +232,11 @@ class Bidirectional(Layer):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        layers = {name: config[name] for name in ("layer", "backward_layer") if config.get(name) is not None}
-        return cls(**{**config, **{name: deserialize(stored, RNN) for name, stored in layers.items()}})
+        arguments = dict(config)
+        for name in ("layer", "backward_layer"):
+            if config.get(name) is not None:
+                arguments[name] = deserialize(config[name], RNN)
+        return cls(**arguments)
 
 
 def _copy(layer: RNN, prefix: str, **changed: Any) -> RNN:
@@ -250,7 +255,3 @@ def _inside(layer: WeightHolder) -> list[WeightHolder]:
 
 def _stored(layer: Serializable) -> dict[str, Any]:
     return {"class_name": layer.class_name, "config": layer.get_config()}
-
-
-def _first(shapes: Any) -> Shape:
-    return tuple(shapes[0]) if isinstance(shapes, list) else shapes

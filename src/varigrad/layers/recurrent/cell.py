@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, TypeAlias, Unpack
+from typing import Any, ClassVar, TypeAlias, Unpack, cast
 
 from varigrad.engine import run_kernel
 from varigrad.layers.activations import ACTIVATIONS, ActivationFunction, ActivationLike, get_activation
@@ -11,6 +11,7 @@ from varigrad.layers.arguments import Shape, boolean, number, positive_integer, 
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.lists import as_list
 from varigrad.layers.naming import snake_case
 from varigrad.layers.regularizers import Regularizer, get_regularizer
 from varigrad.ops import random
@@ -21,7 +22,7 @@ from varigrad.ops.fused import mat_mul as fused_mat_mul
 from varigrad.ops.joining import split, unstack
 from varigrad.tensor import Tensor, Variable, format_shape
 
-__all__ = ["RNNCell", "Step", "UnitsCell", "UnitsCellOptions", "gates", "product", "step_shape"]
+__all__ = ["RNNCell", "Step", "UnitsCell", "UnitsCellOptions", "first_shape", "gates", "product"]
 
 # A step over time: the step's input and the states before give the output and the states after.
 Step: TypeAlias = Callable[[Any, Sequence[Tensor]], tuple[Tensor, Sequence[Tensor]]]
@@ -53,11 +54,10 @@ class RNNCell(Layer):
 
     def state_shapes(self, input_shape: Shape) -> list[Shape]:
         """The shapes of the states, without the batch, for the inputs `[batch, …]` of a step."""
-        sizes = self.state_size if isinstance(self.state_size, (list, tuple)) else [self.state_size]
-        return [tuple(size) if isinstance(size, (list, tuple)) else (size,) for size in sizes]
+        return [tuple(as_list(size)) for size in as_list(self.state_size)]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        step = input_shape[0] if isinstance(input_shape, list) else input_shape
+        step = first_shape(input_shape)
         states: list[Shape] = [(step[0], *lengths) for lengths in self.state_shapes(step)]
         return [states[0], *states]
 
@@ -193,7 +193,7 @@ class UnitsCell(RNNCell):
         return config if self.seed is None else {**config, "seed": self.seed}
 
     def build(self, input_shape: Any) -> None:
-        features = step_shape(input_shape)[-1]
+        features = first_shape(input_shape)[-1]
         if features is None:
             raise ValueError(f"{self.name}: the last axis of its inputs must be known, got {format_shape(input_shape)}")
         columns = self.gate_count * self.units
@@ -230,13 +230,12 @@ class UnitsCell(RNNCell):
         return [self.gate_count * self.units], self.bias_initializer
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
+        x, *states = as_list(inputs)
         count = self.state_count
-        if not isinstance(inputs, (list, tuple)) or len(inputs) != 1 + count:
-            given = len(inputs) if isinstance(inputs, (list, tuple)) else 1
+        if len(states) != count:
             raise ValueError(
-                f"{self.name}: takes a list of {1 + count} tensors, the input and {count} states, got {given}"
+                f"{self.name}: takes a list of {1 + count} tensors, the input and {count} states, got {1 + len(states)}"
             )
-        x, *states = inputs
         steps, step = self.over_time(reshape_to(x, (x.shape[0], 1, *x.shape[1:])), training)
         output, states = step(next(iter(steps)), states)
         return [output, *states]
@@ -288,6 +287,6 @@ def gates(activation: ActivationFunction, x: Tensor, count: int) -> list[Tensor]
     return [activation(part) for part in split(x, count, axis)]
 
 
-def step_shape(input_shape: Any) -> Shape:
-    """The shape of a step's input, alone or in front of those of the states."""
-    return tuple(input_shape[0]) if isinstance(input_shape, list) else input_shape
+def first_shape(shapes: Any) -> Shape:
+    """The first of a list of shapes, or the only one: that of the inputs, behind which those of states may come."""
+    return tuple(cast("list[Shape]", shapes)[0]) if isinstance(shapes, list) else shapes

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Unpack
 
 from varigrad.layers.arguments import Shape, choice, integers
-from varigrad.layers.recurrent.cell import Step, UnitsCell, step_shape
+from varigrad.layers.recurrent.cell import Step, UnitsCell, first_shape
 from varigrad.layers.recurrent.lstm import LSTMCell, LSTMCellOptions
 from varigrad.layers.recurrent.rnn import RNNOptions, UnitsRNN
 from varigrad.layers.spatial import PADDINGS, channel_axis, data_format_of, known_channels, window_output_length
@@ -99,7 +99,7 @@ class ConvLSTM2DCell(LSTMCell):
         return [(self.filters, *lengths) if self._axis == 1 else (*lengths, self.filters)] * 2
 
     def build(self, input_shape: Any) -> None:
-        channels = known_channels(self.name, self.data_format, step_shape(input_shape))
+        channels = known_channels(self.name, self.data_format, first_shape(input_shape))
         columns = self.gate_count * self.filters
         self.add_kernels([*self.kernel_size, channels, columns], [*self.kernel_size, self.filters, columns])
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 from varigrad.engine import run_kernel
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.lists import as_list
 from varigrad.layers.naming import snake_case
-from varigrad.layers.recurrent.cell import RNNCell, UnitsCell
+from varigrad.layers.recurrent.cell import RNNCell, UnitsCell, first_shape
 from varigrad.layers.recurrent.loop import fitted, run_over_time
 from varigrad.layers.recurrent.stacked import StackedRNNCells
 from varigrad.layers.registry import deserialize, suggestion
@@ -150,7 +151,7 @@ class RNN(Layer):
             assign(state, value.cast(state.dtype))
 
     def build(self, input_shape: Any) -> None:
-        shape = _first(input_shape)
+        shape = first_shape(input_shape)
         self._check(shape)
         step = (shape[0], *shape[2:])
         self._features = step[1:]
@@ -164,10 +165,10 @@ class RNN(Layer):
                     "batch_size with input_shape, or batch_input_shape=[32, None, 8] with the batch first"
                 )
             shapes = [(batch, *lengths) for lengths in self.cell.state_shapes(step)]
-            self._states = [variable(zeros(each, self._state_dtype()), trainable=False) for each in shapes]
+            self._states = [variable(zeros(cast("Any", each), self._state_dtype()), trainable=False) for each in shapes]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        shape = _first(input_shape)
+        shape = first_shape(input_shape)
         self._check(shape)
         states = [(shape[0], *lengths) for lengths in self.cell.state_shapes((shape[0], *shape[2:]))]
         output = states[0]
@@ -175,9 +176,8 @@ class RNN(Layer):
             output = (shape[0], shape[1], *output[1:])
         return [output, *states] if self.return_state else output
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        if isinstance(mask, (list, tuple)):
-            mask = cast("Sequence[Any]", mask)[0]
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        mask = as_list(mask)[0]
         if not self.return_sequences:
             mask = None
         elif mask is not None and self.go_backwards:
@@ -205,9 +205,8 @@ class RNN(Layer):
         return super().__call__(inputs, training, **arguments)
 
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
-        x, *initial = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
-        if isinstance(mask, (list, tuple)):
-            mask = cast("Sequence[Any]", mask)[0]
+        x, *initial = as_list(inputs)
+        mask = as_list(mask)[0]
         self._check(x.shape)
         states = self._first_states(x, initial)
         if mask is not None:
@@ -269,8 +268,7 @@ class RNN(Layer):
             )
 
     def _state_count(self) -> int:
-        size = self.cell.state_size
-        return len(size) if isinstance(size, (list, tuple)) else 1
+        return len(as_list(self.cell.state_size))
 
     def _state_dtype(self) -> str:
         weights = self.cell.weights
@@ -289,7 +287,8 @@ class RNN(Layer):
         # TensorFlow.js repeats the cell's arguments beside the layer's own.
         repeated = stored.get("config", {}).keys() - {*RNNOptions.__annotations__, *LayerOptions.__annotations__}
         own = {name: value for name, value in config.items() if name not in repeated}
-        return cls(**{**own, "cell": cell})
+        arguments: dict[str, Any] = {**own, "cell": cell}
+        return cls(**arguments)
 
 
 class UnitsRNN(RNN):
@@ -343,11 +342,6 @@ def state_list(layer: Layer, states: Any, argument: str, count: int) -> list[Any
 
 
 _TENSORS = (Tensor, SymbolicTensor)
-
-
-def _first(shapes: Any) -> Shape:
-    """The first shape of a list, or the only one."""
-    return tuple(shapes[0]) if isinstance(shapes, list) else shapes
 
 
 def give_dtype(layer: WeightHolder, dtype: str | None) -> None:

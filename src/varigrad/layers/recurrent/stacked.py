@@ -7,8 +7,9 @@ from typing import Any, Self, Unpack, cast
 
 from varigrad.layers.arguments import Shape
 from varigrad.layers.base import LayerOptions
+from varigrad.layers.lists import as_list
 from varigrad.layers.naming import name_scope
-from varigrad.layers.recurrent.cell import RNNCell
+from varigrad.layers.recurrent.cell import RNNCell, first_shape
 from varigrad.layers.registry import deserialize
 from varigrad.tensor import Tensor
 
@@ -39,7 +40,7 @@ class StackedRNNCells(RNNCell):
         for cell in self.cells:
             if not isinstance(cell, RNNCell):
                 raise TypeError(f"stacked_rnn_cells: cells must be of vg.layers.RNNCell, got {cell!r}")
-        self.state_size = [size for cell in reversed(self.cells) for size in _state_sizes(cell)]
+        self.state_size = [size for cell in reversed(self.cells) for size in as_list(cell.state_size)]
 
     def state_shapes(self, input_shape: Shape) -> list[Shape]:
         shapes: list[Shape] = []
@@ -50,7 +51,7 @@ class StackedRNNCells(RNNCell):
         return shapes
 
     def build(self, input_shape: Any) -> None:
-        step = cast("Shape", tuple(input_shape[0]) if isinstance(input_shape, list) else input_shape)
+        step = first_shape(input_shape)
         for place, cell in enumerate(self.cells):
             with name_scope(f"RNNCell_{place}"):
                 cell.build(step)
@@ -62,7 +63,7 @@ class StackedRNNCells(RNNCell):
         found: list[Sequence[Tensor]] = []
         start = 0
         for cell in reversed(self.cells):
-            end = start + len(_state_sizes(cell))
+            end = start + len(as_list(cell.state_size))
             found.insert(0, states[start:end])
             start = end
         return found
@@ -85,8 +86,5 @@ class StackedRNNCells(RNNCell):
         if not isinstance(stored, (list, tuple)):
             raise ValueError(f"{cls.class_name}: its config needs a list of cells, got {stored!r:.100}")
         cells = [deserialize(cell, RNNCell) for cell in cast("Sequence[Any]", stored)]
-        return cls(**{**config, "cells": cells})
-
-
-def _state_sizes(cell: RNNCell) -> Sequence[Any]:
-    return cell.state_size if isinstance(cell.state_size, (list, tuple)) else [cell.state_size]
+        arguments: dict[str, Any] = {**config, "cells": cells}
+        return cls(**arguments)
