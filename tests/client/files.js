@@ -40,3 +40,12 @@ exports.values = function(shape, offset = 0) {
   const size = shape.reduce((product, length) => product * length, 1);
   return Array.from({length: size}, (_, i) => ((i + offset) * 7919 % 101) / 101 - 0.5);
 };
+
+// The losses of some steps of training on one batch; the first of each where there are several outputs.
+exports.train = async function(model, inputs, targets, steps) {
+  const losses = [];
+  for (let i = 0; i < steps; i++) {
+    losses.push([].concat(await model.trainOnBatch(inputs, targets))[0]);
+  }
+  return losses;
+};

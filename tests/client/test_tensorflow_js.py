@@ -1,13 +1,9 @@
 """The real client: TensorFlow.js in Node opens what is saved here, and what it saves opens here.
 
-Needs Node and the packages of package.json: run `npm install` in this folder, or name a folder of installed packages in
-the environment variable VARIGRAD_NODE_MODULES. Without them the tests are skipped, unless VARIGRAD_REQUIRE_NODE is set.
+conftest.py says what they need.
 """
 
 import json
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -16,36 +12,12 @@ import pytest
 import varigrad as vg
 
 HERE = Path(__file__).parent
-PACKAGES = Path(os.environ.get("VARIGRAD_NODE_MODULES") or HERE / "node_modules")
-NODE = shutil.which("node")
-
-_optional = not os.environ.get("VARIGRAD_REQUIRE_NODE")
-pytestmark = [
-    pytest.mark.skipif(_optional and NODE is None, reason="Node is not installed"),
-    pytest.mark.skipif(
-        _optional and not (PACKAGES / "@tensorflow" / "tfjs" / "package.json").is_file(),
-        reason=f"@tensorflow/tfjs is not in {PACKAGES}; run npm install in tests/client or set VARIGRAD_NODE_MODULES",
-    ),
-]
 
 
-def run_node(script, *arguments, given=""):
-    finished = subprocess.run(
-        [NODE or "node", str(HERE / script), *map(str, arguments)],
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "NODE_PATH": str(PACKAGES)},
-    )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout
-
-
-def opened_in_tensorflow_js(model, folder, x, train=False, **options):
+def opened_in_tensorflow_js(node, model, folder, x, train=False, **options):
     """Saves the model, and returns what TensorFlow.js says about it."""
     model.save(folder, **options)
-    return json.loads(run_node("predict.js", folder, given=json.dumps({"x": np.asarray(x).tolist(), "train": train})))
+    return json.loads(node("predict.js", folder, given=json.dumps({"x": np.asarray(x).tolist(), "train": train})))
 
 
 def dense():
@@ -95,7 +67,7 @@ MODELS = {make.__name__: make for make in (dense, convolutional, options, nested
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_saved_here_predicts_the_same_in_tensorflow_js_and_trains_on_there(name, tmp_path):
+def test_a_model_saved_here_predicts_the_same_in_tensorflow_js_and_trains_on_there(node, name, tmp_path):
     vg.set_random_seed(1)
     model = vg.sequential(layers=MODELS[name]())
     model.set_user_defined_metadata({"made": {"for": "tests", "of": [1, 2.5, None]}})
@@ -103,7 +75,7 @@ def test_a_model_saved_here_predicts_the_same_in_tensorflow_js_and_trains_on_the
     model.set_weights([vg.random_uniform(w.shape, 0.2, 1.0) for w in model.weights])
     x = np.random.default_rng(0).normal(size=[3, *model.inputs[0].shape[1:]])
     trains = name != "options"  # TensorFlow.js has no gradient of dilated convolutions
-    there = opened_in_tensorflow_js(model, tmp_path, x, train=trains)
+    there = opened_in_tensorflow_js(node, model, tmp_path, x, train=trains)
     np.testing.assert_allclose(there["prediction"], model.predict(x).numpy(), rtol=1e-5, atol=1e-5)
     assert there["name"] == model.name
     assert there["layers"] == [layer.name for layer in model.layers]
@@ -124,17 +96,17 @@ def test_a_model_saved_here_predicts_the_same_in_tensorflow_js_and_trains_on_the
 
 
 @pytest.mark.parametrize("name", ["dense", "convolutional"])
-def test_a_model_in_many_shards_opens_in_tensorflow_js(name, tmp_path):
+def test_a_model_in_many_shards_opens_in_tensorflow_js(node, name, tmp_path):
     model = vg.sequential(layers=MODELS[name]())
     x = np.random.default_rng(0).normal(size=[3, *model.inputs[0].shape[1:]])
-    there = opened_in_tensorflow_js(model, tmp_path, x, weight_shard_size_bytes=100)
+    there = opened_in_tensorflow_js(node, model, tmp_path, x, weight_shard_size_bytes=100)
     np.testing.assert_allclose(there["prediction"], model.predict(x).numpy(), rtol=1e-5, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
-def made_in_tensorflow_js(tmp_path_factory):
+def made_in_tensorflow_js(node, tmp_path_factory):
     folder = tmp_path_factory.mktemp("made_in_tensorflow_js")
-    run_node("make_models.js", folder)
+    node("make_models.js", folder)
     return folder
 
 
@@ -147,10 +119,10 @@ def test_a_model_saved_by_tensorflow_js_predicts_the_same_here(name, made_in_ten
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_there_and_back_and_there_again(name, made_in_tensorflow_js, tmp_path):
+def test_there_and_back_and_there_again(node, name, made_in_tensorflow_js, tmp_path):
     expected = json.loads((made_in_tensorflow_js / name / "expected.json").read_text())
     model = vg.load_layers_model(made_in_tensorflow_js / name)
-    there = opened_in_tensorflow_js(model, tmp_path, expected["x"])
+    there = opened_in_tensorflow_js(node, model, tmp_path, expected["x"])
     np.testing.assert_allclose(there["prediction"], expected["prediction"], rtol=1e-6, atol=1e-6)
     original = json.loads((made_in_tensorflow_js / name / "model.json").read_text())
     assert there["config"] == original["modelTopology"]
@@ -163,7 +135,7 @@ def test_the_stored_reference_is_what_tensorflow_js_makes(made_in_tensorflow_js)
             assert (reference / name / file).read_bytes() == (made_in_tensorflow_js / name / file).read_bytes()
 
 
-def test_a_model_of_keras_3_that_tensorflow_js_cannot_open_opens_once_it_has_been_here(tmp_path):
+def test_a_model_of_keras_3_that_tensorflow_js_cannot_open_opens_once_it_has_been_here(node, tmp_path):
     # As the converter writes Keras 3: batch_shape, a dtype policy, and the model's name before the weights'.
     policy = {"module": "keras", "class_name": "DTypePolicy", "config": {"name": "float32"}, "registered_name": None}
     layers = [
@@ -183,6 +155,6 @@ def test_a_model_of_keras_3_that_tensorflow_js_cannot_open_opens_once_it_has_bee
         json.dumps({"format": "layers-model", "modelTopology": {"model_config": topology}, "weightsManifest": manifest})
     )
     with pytest.raises(AssertionError, match="Error"):
-        run_node("predict.js", theirs, given=json.dumps({"x": [[1, 1, 1]]}))
+        node("predict.js", theirs, given=json.dumps({"x": [[1, 1, 1]]}))
     model = vg.load_layers_model(theirs)
-    assert opened_in_tensorflow_js(model, tmp_path / "ours", [[1, 1, 1]])["prediction"] == [[12, 16]]
+    assert opened_in_tensorflow_js(node, model, tmp_path / "ours", [[1, 1, 1]])["prediction"] == [[12, 16]]
