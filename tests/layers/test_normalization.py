@@ -122,3 +122,41 @@ def test_bad_arguments_are_errors():
         vg.layers.batch_normalization(momentum=2)
     with pytest.raises(ValueError, match=r"n: has axis 3, but got inputs of shape \[1, 2\]"):
         vg.layers.batch_normalization(axis=3, name="n")(vg.zeros([1, 2]))
+
+
+@pytest.mark.parametrize("axis", [None, 1.5, "last", True, [], {}])
+def test_an_axis_that_is_none_is_an_error(axis):
+    with pytest.raises(ValueError, match="batch_normalization: axis must"):
+        vg.layers.batch_normalization(axis=axis)
+
+
+@pytest.mark.parametrize("shape", [[4, 3], [2, 4, 3], [2, 2, 3, 3], [2, 1, 2, 2, 3], [2, 1, 2, 1, 2, 3]])
+@pytest.mark.parametrize("axis", [-1, 1])
+def test_any_rank_is_normalized_over_all_axes_but_one(shape, axis):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    layer = vg.layers.batch_normalization(axis=axis, epsilon=1e-3)
+    y = layer(x, training=True).numpy()
+    others = tuple(a for a in range(x.ndim) if a != axis % x.ndim)
+    mean, variance = x.mean(others, keepdims=True), x.var(others, keepdims=True)
+    np.testing.assert_allclose(y, (x - mean) / np.sqrt(variance + 1e-3), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(layer.moving_mean.numpy(), 0.01 * mean.reshape(-1), rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(layer.moving_variance.numpy(), 0.99 + 0.01 * variance.reshape(-1), rtol=1e-5)
+
+
+def test_steps_that_are_left_out_do_not_count():
+    x = np.random.default_rng(0).normal(size=[2, 3, 4]).astype(np.float32)
+    mask = np.array([[True, True, False], [True, False, False]])
+    layer, plain = vg.layers.batch_normalization(), vg.layers.batch_normalization()
+    y = layer(x, training=True, mask=vg.tensor(mask)).numpy()
+    np.testing.assert_allclose(y[mask], plain(x[mask], training=True).numpy(), rtol=1e-4, atol=1e-5)
+    for w, expected in zip(layer.weights, plain.weights, strict=True):
+        np.testing.assert_allclose(w.numpy(), expected.numpy(), rtol=1e-5)
+    other = x.copy()
+    other[~mask] = 1e6
+    np.testing.assert_allclose(layer(other, training=True, mask=vg.tensor(mask)).numpy()[mask], y[mask], rtol=1e-5)
+
+
+def test_with_every_step_left_out_nothing_is_lost():
+    layer = vg.layers.batch_normalization()
+    y = layer(vg.ones([1, 2, 3]), training=True, mask=vg.tensor([[False, False]]))
+    assert np.isfinite(y.numpy()).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Unpack
 
@@ -13,9 +14,9 @@ from varigrad.layers.regularizers import Regularizer, get_regularizer
 from varigrad.ops.arguments import cast_to, normalize_axes, reshape_to
 from varigrad.ops.arithmetic import add, minimum, mul, sub
 from varigrad.ops.comparison import greater
-from varigrad.ops.elementwise import elu, exp, leaky_relu, prelu, relu, relu6
+from varigrad.ops.elementwise import elu, leaky_relu, prelu, relu, relu6
 from varigrad.ops.normalization import softmax
-from varigrad.ops.reduction import log_sum_exp
+from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, Variable, format_shape
 
 __all__ = ["ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax", "ThresholdedReLU"]
@@ -257,4 +258,8 @@ class Softmax(Layer):
             inputs = add(inputs, reshape_to(left_out, (*mask.shape, *(1,) * (inputs.rank - mask.rank))))
         if len(axes) == 1:
             return softmax(inputs, axes[0])
-        return exp(sub(inputs, log_sum_exp(inputs, axes, True)))
+        # Over several axes together, these are made one.
+        order = [axis for axis in range(inputs.rank) if axis not in axes] + list(axes)
+        moved = transpose(inputs, order)
+        together = reshape_to(moved, (*moved.shape[: -len(axes)], math.prod(moved.shape[-len(axes) :])))
+        return transpose(reshape_to(softmax(together), moved.shape), [order.index(axis) for axis in range(inputs.rank)])
