@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from varigrad.dtypes import Array
+from varigrad.io.compatibility import complete_from_weights, for_tensorflow_js
 from varigrad.io.encoding import prepare_weights, take_bytes
 from varigrad.io.formats import ModelArtifacts, WriteOptions, Written
 from varigrad.io.locations import Folder, Location, ShardReader, UrlConverter, locate
@@ -69,7 +70,8 @@ def _document(artifacts: ModelArtifacts, model: Any) -> dict[str, Any]:
     """The JSON file without its manifest, with keys in TensorFlow.js's order."""
     from varigrad import __version__  # known once the package is imported
 
-    document: dict[str, Any] = {"modelTopology": artifacts.topology} if artifacts.topology else {}
+    topology = for_tensorflow_js(artifacts.topology, model) if artifacts.topology else {}
+    document: dict[str, Any] = {"modelTopology": topology} if topology else {}
     document |= {"format": "layers-model", "generatedBy": f"VariGrad v{__version__}", "convertedBy": None}
     if artifacts.training_config is not None:
         document["trainingConfig"] = _training_for_tensorflow_js(artifacts.training_config, model)
@@ -158,7 +160,8 @@ def read_model(
         return artifacts
     specs, found = read_manifest(manifest, location)
     state = {spec.name: found.pop(spec.name) for spec in specs if spec.group == "optimizer"}
-    return artifacts._replace(weights=found, optimizer_weights=state or None)
+    topology = complete_from_weights(document, {name: values.shape for name, values in found.items()})
+    return artifacts._replace(topology=topology, weights=found, optimizer_weights=state or None)
 
 
 def read_document(location: Location) -> dict[str, Any]:

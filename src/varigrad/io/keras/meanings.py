@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from varigrad.io.weights import ModelFileError
+
 __all__ = ["as_meant_by_keras"]
 
 # Layers that count pixels from half a pixel in Keras.
@@ -19,10 +21,16 @@ def as_meant_by_keras(topology: Mapping[str, Any], version: str) -> dict[str, An
     Args:
         topology: As the file has it.
         version: The version of Keras that wrote it.
+
+    Raises:
+        ModelFileError: It is nested too deeply.
     """
     newer = not version.startswith(("0.", "1.", "2."))
     activations = _ACTIVATIONS_3 if newer else {}
-    return cast("dict[str, Any]", _value("", topology, activations)) | {"keras_version": version}
+    try:
+        return cast("dict[str, Any]", _value("", topology, activations)) | {"keras_version": version}
+    except RecursionError:
+        raise ModelFileError("the model is nested too deeply") from None
 
 
 def _value(key: str, value: Any, activations: Mapping[str, str]) -> Any:

@@ -1,0 +1,195 @@
+"""What TensorFlow.js 4.22 opens of a model, what it would compute otherwise, and what can be written for it instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from varigrad.io.weights import ModelFileError
+
+__all__ = ["Problem", "complete_from_weights", "for_tensorflow_js", "tensorflow_js_problems"]
+
+Config = Mapping[str, Any]
+
+
+class Problem(NamedTuple):
+    """Something in a model that TensorFlow.js has trouble with.
+
+    Args:
+        layer: The layer's name.
+        opens: Whether the model opens all the same, and computes something else.
+        reason: What it is.
+    """
+
+    layer: str
+    opens: bool
+    reason: str
+
+
+# The layers that TensorFlow.js knows by name, as of version 4.22.
+_LAYER_NAMES = """
+    Activation Add AlphaDropout Average AveragePooling1D AveragePooling2D AveragePooling3D BatchNormalization
+    Bidirectional CategoryEncoding CenterCrop Concatenate Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose
+    ConvLSTM2D ConvLSTM2DCell Cropping2D Dense DepthwiseConv2D Dot Dropout ELU Embedding Flatten Functional GRU GRUCell
+    GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D GlobalMaxPooling1D GlobalMaxPooling2D
+    InputLayer LSTM LSTMCell LayerNormalization LeakyReLU Masking MaxPooling1D MaxPooling2D MaxPooling3D Maximum Minimum
+    Model Multiply PReLU Permute RNN RandomWidth ReLU RepeatVector Rescaling Reshape Resizing SeparableConv2D Sequential
+    SimpleRNN SimpleRNNCell Softmax SpatialDropout1D StackedRNNCells ThresholdedReLU TimeDistributed UpSampling2D
+    ZeroPadding2D
+"""
+_ACTIVATION_NAMES = """
+    elu gelu gelu_new hard_sigmoid linear log_softmax mish relu relu6 selu sigmoid softmax softplus softsign swish tanh
+"""
+# Initializers, regularizers and constraints.
+_OBJECT_NAMES = """
+    Constant GlorotNormal GlorotUniform HeNormal HeUniform Identity L1L2 LeCunNormal LeCunUniform MaxNorm MinMaxNorm
+    NonNeg Ones Orthogonal RandomNormal RandomUniform TruncatedNormal UnitNorm VarianceScaling Zeros
+"""
+_LAYERS = frozenset(_LAYER_NAMES.split())
+_ACTIVATIONS = frozenset(_ACTIVATION_NAMES.split())
+_OBJECTS = frozenset(_OBJECT_NAMES.split())
+
+
+class _Limit(NamedTuple):
+    """An argument that TensorFlow.js refuses, or passes over."""
+
+    applies: Callable[[Config], bool]
+    opens: bool
+    reason: str
+
+
+_AREAS = _Limit(
+    lambda config: bool(config.get("half_pixel_centers")), True, "it lays pixels otherwise when it resizes bilinearly"
+)
+_RESET_AFTER = _Limit(lambda config: bool(config.get("reset_after")), False, "its GRU has no reset_after")
+_CAUSAL = _Limit(
+    lambda config: config.get("padding") == "causal" and config.get("data_format") == "channels_first",
+    False,
+    "it has causal padding for channels_last alone",
+)
+_KEPT = _Limit(lambda config: bool(config.get("keepdims")), True, "its global pooling has no keepdims")
+_ZEROS = _Limit(lambda config: bool(config.get("zero_output_for_mask")), True, "it has no zero_output_for_mask")
+_ALPHA = _Limit(lambda config: config.get("alpha", 1.0) != 1.0, False, "its ELU layer has alpha 1 alone")
+_BENT = _Limit(
+    lambda config: bool(config.get("negative_slope") or config.get("threshold")),
+    True,
+    "its ReLU layer has neither negative_slope nor threshold",
+)
+_LIMITS: dict[str, tuple[_Limit, ...]] = {
+    "Conv1D": (_CAUSAL,),
+    "ConvLSTM2D": (_ZEROS,),
+    "ELU": (_ALPHA,),
+    "GRU": (_RESET_AFTER, _ZEROS),
+    "GRUCell": (_RESET_AFTER,),
+    "GlobalAveragePooling1D": (_KEPT,),
+    "GlobalAveragePooling2D": (_KEPT,),
+    "GlobalMaxPooling1D": (_KEPT,),
+    "GlobalMaxPooling2D": (_KEPT,),
+    "LSTM": (_ZEROS,),
+    "RNN": (_ZEROS,),
+    "ReLU": (_BENT,),
+    "Resizing": (_AREAS,),
+    "SimpleRNN": (_ZEROS,),
+    "UpSampling2D": (_AREAS,),
+}
+
+
+def tensorflow_js_problems(stored: Config) -> list[Problem]:
+    """What in a model TensorFlow.js cannot open, or computes otherwise.
+
+    Args:
+        stored: The model's stored form here, as `model.to_json` gives it.
+    """
+    return list(_problems(stored))
+
+
+def _problems(stored: Config) -> Iterator[Problem]:
+    class_name, config = str(stored["class_name"]), cast("Config", stored["config"])
+    name = str(config.get("name", class_name))
+    if class_name not in _LAYERS:
+        yield Problem(name, False, f"it has no layer {class_name}")
+        return
+    for limit in _LIMITS.get(class_name, ()):
+        if limit.applies(config):
+            yield Problem(name, limit.opens, limit.reason)
+    if config.get("activity_regularizer") is not None:
+        yield Problem(name, False, "it refuses layers with an activity_regularizer")
+    for key, value in config.items():
+        yield from _in_argument(name, key, value)
+
+
+def _in_argument(layer: str, key: str, value: Any) -> Iterator[Problem]:
+    if isinstance(value, str) and "activation" in key and value not in _ACTIVATIONS:
+        yield Problem(layer, False, f"it has no activation {value}")
+    elif isinstance(value, (list, tuple)):
+        for item in cast("Sequence[Any]", value):
+            yield from _in_argument(layer, key, item)
+    elif isinstance(value, Mapping) and {"class_name", "config"} <= value.keys():
+        inner = cast("Config", value)
+        if not key.endswith(("initializer", "regularizer", "constraint")):
+            yield from _problems(inner)
+        elif inner["class_name"] not in _OBJECTS:
+            yield Problem(layer, False, f"it has no {inner['class_name']} for {key}")
+
+
+# Written otherwise
+
+_POOLING = {"GlobalAveragePooling2D": "AveragePooling2D", "GlobalMaxPooling2D": "MaxPooling2D"}
+
+
+def for_tensorflow_js(stored: Config, model: Any) -> dict[str, Any]:
+    """The model with layers that TensorFlow.js has in place of those that it has not, where they do the same.
+
+    Global pooling that keeps the axes becomes pooling over all of the image, if its size is known.
+
+    Args:
+        stored: The model's stored form here.
+        model: The model.
+    """
+    config = cast("Config", stored["config"])
+    layers = config.get("layers")
+    if isinstance(layers, list) and hasattr(model, "get_layer"):
+        each = cast("list[Config]", layers)
+        named = {layer.name: layer for layer in model.layers}
+        config = {**config, "layers": [for_tensorflow_js(entry, named[entry["config"]["name"]]) for entry in each]}
+    elif stored["class_name"] in _POOLING and config.get("keepdims"):
+        shape = model.input_shape
+        size = list(shape[1:3] if config["data_format"] == "channels_last" else shape[2:4])
+        if None not in size:
+            config = {key: value for key, value in config.items() if key != "keepdims"}
+            config |= {"pool_size": size, "strides": size, "padding": "valid"}
+            return {**stored, "class_name": _POOLING[stored["class_name"]], "config": config}
+    return {**stored, "config": config}
+
+
+def complete_from_weights(stored: Any, shapes: Mapping[str, Sequence[int]]) -> Any:
+    """A stored model with the arguments that TensorFlow.js forgets to write, from the shapes of the weights.
+
+    It leaves out the depth multiplier of separable convolutions.
+
+    Args:
+        stored: The stored form of a model.
+        shapes: The shapes of the weights by name.
+
+    Raises:
+        ModelFileError: It is nested too deeply.
+    """
+    try:
+        return _completed(stored, shapes)
+    except RecursionError:
+        raise ModelFileError("the model is nested too deeply") from None
+
+
+def _completed(stored: Any, shapes: Mapping[str, Sequence[int]]) -> Any:
+    if isinstance(stored, Mapping):
+        fields = {key: _completed(value, shapes) for key, value in cast("Config", stored).items()}
+        config = fields.get("config")
+        if fields.get("class_name") == "SeparableConv2D" and isinstance(config, dict):
+            arguments = cast("dict[str, Any]", config)
+            shape = shapes.get(f"{arguments.get('name')}/depthwise_kernel", ())
+            if arguments.get("depth_multiplier") is None and len(shape) == 4:
+                arguments["depth_multiplier"] = shape[3]
+        return fields
+    if isinstance(stored, (list, tuple)):
+        return [_completed(item, shapes) for item in cast("Sequence[Any]", stored)]
+    return stored
