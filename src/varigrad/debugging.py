@@ -37,6 +37,7 @@ class _Debugger(Observer):
     """Looks through the output of every kernel."""
 
     __slots__ = ("_updated",)
+    sees_inside = True
 
     def __init__(self) -> None:
         self._updated: list[tuple[str, weakref.ref[Variable]]] = []

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from varigrad.changes import count_change
 from varigrad.dtypes import HALVES, Array, dtype_name, when_halves_come
 from varigrad.errors import KernelError, OutOfMemoryError, VariGradError
 from varigrad.halves import widened, widened_update
@@ -46,7 +47,6 @@ _active_updates = _updates
 _active_name = REFERENCE
 _halves = False
 _timing = 0
-_version = 0
 SEVERAL: set[str] = set()  # kernels that gave a tuple, if only of one
 
 # Infinities and NaN are values here, as in TensorFlow.js; NumPy's warnings about them stay with NumPy's own users.
@@ -112,18 +112,13 @@ def use_kernels(backend: str | None = None) -> None:
 
     Without a name, takes up what has changed in the tables.
     """
-    global _active, _active_updates, _active_name, _version
-    _version += 1
+    global _active, _active_updates, _active_name
+    count_change(of_kernels=True)
     _active_name = backend or _active_name
     reference = KERNELS[REFERENCE]
     _active = reference if _active_name == REFERENCE else {**reference, **KERNELS.get(_active_name, {})}
     if _halves:
         _active, _active_updates = widened(_active), widened_update(_updates)
-
-
-def kernels_version() -> int:
-    """A number that is another one whenever other kernels run from then on."""
-    return _version
 
 
 def active_kernels() -> tuple[Mapping[str, Kernel], Mapping[str, Kernel]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from varigrad.changes import count_change
 from varigrad.dtypes import Array, DType, dtype_name, numpy_dtype, to_array
 from varigrad.errors import DisposedError
 from varigrad.observe import OBSERVERS
@@ -299,16 +300,16 @@ class Variable(VariableMethods, Tensor):
     [3.0, 4.0]
     """
 
-    __slots__ = ("constraint", "name", "original_name", "trainable")
+    __slots__ = ("_constraint", "_trainable", "name", "original_name")
     name: str
     original_name: str
-    trainable: bool
-    constraint: Callable[[Tensor], Tensor] | None
+    _trainable: bool
+    _constraint: Callable[[Tensor], Tensor] | None
 
     def __init__(self, storage: Array, trainable: bool = True, name: str | None = None) -> None:
         super().__init__(storage)
-        self.trainable = trainable
-        self.constraint = None
+        self._trainable = trainable
+        self._constraint = None
         with _registry_lock:
             if name is None:
                 name = f"variable_{_next_variable_number()}"
@@ -320,6 +321,26 @@ class Variable(VariableMethods, Tensor):
                 )
             self.name = self.original_name = name
             _registry[name] = self
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes it."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, trainable: bool) -> None:
+        self._trainable = trainable
+        count_change()
+
+    @property
+    def constraint(self) -> Callable[[Tensor], Tensor] | None:
+        """What optimizers replace the value by after each update, as a function of it."""
+        return self._constraint
+
+    @constraint.setter
+    def constraint(self, constraint: Callable[[Tensor], Tensor] | None) -> None:
+        self._constraint = constraint
+        count_change()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_variable, (self.numpy(), self.trainable, self.name, self.original_name, self.constraint)

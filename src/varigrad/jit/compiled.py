@@ -11,8 +11,8 @@ from time import perf_counter_ns
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from varigrad import engine
-from varigrad.engine import NO_ATTRS, kernels_version
+from varigrad.changes import COUNT
+from varigrad.engine import NO_ATTRS
 from varigrad.jit.capture import Capture
 from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.graph import Graph
@@ -285,13 +285,12 @@ def _is_watching(observer: Observer, leaves: Sequence[Any], variables: Sequence[
 
 def _variable_places(variables: Any) -> list[Place]:
     """What else about variables a step was compiled for, and which kernels there were."""
-    places = [Place(getattr, engine, "_version", kernels_version(), "the kernels registered")]
-    places += [
-        Place(getattr, variable, name, getattr(variable, name), f"{variable.name}.{name}")
+    kernels = Place(getattr, COUNT, "kernels", COUNT.kernels, "the count of changes to kernels", counted=True)
+    return [kernels] + [
+        Place(getattr, variable, name, getattr(variable, name), f"{variable.name}.{name}", counted=True)
         for variable in variables
         for name in ("trainable", "constraint")
     ]
-    return places
 
 
 def _labels(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], count: int) -> list[str]:

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+from varigrad.changes import COUNT
 from varigrad.jit.signature import PLAIN
 from varigrad.jit.surroundings import Place, Surroundings, cell_contents, contents_of
 
@@ -19,34 +20,40 @@ class Guards:
     """The places that a compiled function looked at, and what stood in them.
 
     `hold` runs before each call, so it compares identities, in C; only where one differs, `failure` compares values.
+    Places whose changes are counted are looked at only when the count has moved.
     """
 
     def __init__(self, surroundings: Surroundings, more: Iterable[Place] = ()) -> None:
         self.places = [*surroundings.places, *more]
-        self._containers = [container for container, _, _ in surroundings.containers]
-        self._lengths = [length for _, length, _ in surroundings.containers]
-        self._container_paths = [path for _, _, path in surroundings.containers]
+        self._surroundings = surroundings
+        uncounted = [item for item in surroundings.containers if not item[-1]]
+        self._containers = [container for container, _, _, _ in uncounted]
+        self._lengths = [length for _, length, _, _ in uncounted]
         self._contents = surroundings.contents
         self._sort()
 
     def _sort(self) -> None:
-        kinds = (operator.getitem, getattr, cell_contents)
-        self._items, self._attributes, self._cells = ([p for p in self.places if p.get is kind] for kind in kinds)
-        self._item_containers = [p.container for p in self._items]
-        self._item_keys = [p.key for p in self._items]
-        self._item_values = [p.value for p in self._items]
-        self._owners = [p.container for p in self._attributes]
-        self._names = [p.key for p in self._attributes]
-        self._attribute_values = [p.value for p in self._attributes]
-        self._cell_containers = [p.container for p in self._cells]
-        self._cell_values = [p.value for p in self._cells]
+        self._count = COUNT.all
+        places = [place for place in self.places if not place.counted]
+        items, attributes, cells = (
+            [place for place in places if place.get is kind] for kind in (operator.getitem, getattr, cell_contents)
+        )
+        self._item_containers = [p.container for p in items]
+        self._item_keys = [p.key for p in items]
+        self._item_values = [p.value for p in items]
+        self._owners = [p.container for p in attributes]
+        self._names = [p.key for p in attributes]
+        self._attribute_values = [p.value for p in attributes]
+        self._cell_containers = [p.container for p in cells]
+        self._cell_values = [p.value for p in cells]
 
     def hold(self) -> bool:
         """Whether all is as it was."""
         same = operator.is_
         try:
             return (
-                all(map(same, map(operator.getitem, self._item_containers, self._item_keys), self._item_values))
+                self._count == COUNT.all
+                and all(map(same, map(operator.getitem, self._item_containers, self._item_keys), self._item_values))
                 and all(map(same, map(getattr, self._owners, self._names), self._attribute_values))
                 and all(map(same, map(_contents_of_cell, self._cell_containers), self._cell_values))
                 and list(map(len, self._containers)) == self._lengths
@@ -67,7 +74,7 @@ class Guards:
             if not _equal(now, place.value):
                 return f"{place.path or 'something'} was {_short(place.value)} and is {_short(now)}"
             self.places[position] = place._replace(value=now)
-        for container, length, path in zip(self._containers, self._lengths, self._container_paths):
+        for container, length, path, _ in self._surroundings.containers:
             if len(container) != length:
                 return f"{path} had {length} items and has {len(container)}"
         for value, contents, path in self._contents:
@@ -87,7 +94,7 @@ def changes(before: Surroundings) -> list[str]:
         for place in before.places
         if not place.vouched and (now := _look(place)) is not place.value and not _equal(now, place.value)
     ]
-    found += [f"the length of {path}" for container, length, path in before.containers if len(container) != length]
+    found += [f"the length of {path}" for container, length, path, _ in before.containers if len(container) != length]
     found += [path for path, read, state in before.streams if read() != state]
     found += [f"the values in {path}" for value, contents, path in before.contents if contents_of(value) != contents]
     return found

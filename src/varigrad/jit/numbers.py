@@ -72,7 +72,7 @@ class Number:
         self._log = log
 
     @property
-    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def __class__(self) -> type:  # pyright: ignore
         return float
 
     def look_at(self) -> float:
@@ -112,8 +112,10 @@ def _binary(function: Callable[[Any, Any], Any], symbol: str, swapped: bool) -> 
         elif type(other) in (int, float):
             depends, known, text = self.depends, other, repr(other)
 
-            def formula(leaves: Sequence[Any]) -> Any:
+            def constant(_: Sequence[Any]) -> Any:
                 return other
+
+            formula = constant
         else:
             return NotImplemented
         mine = self.formula
@@ -157,11 +159,11 @@ def _looking(name: str) -> Callable[..., Any]:
     return apply
 
 
-_TRACED = {
+_TRACED: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "add": ("+", operator.add),
     "sub": ("-", operator.sub),
     "mul": ("*", operator.mul),
-    "truediv": ("/", operator.truediv),
+    "truediv": ("/", operator.truediv),  # pyright: ignore[reportUnknownMemberType]
 }
 _LOOKED_AT = (
     *("eq", "ne", "lt", "le", "gt", "ge", "bool", "int", "trunc", "floor", "ceil", "round"),

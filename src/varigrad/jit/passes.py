@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from varigrad.dtypes import numpy_dtype
+from varigrad.dtypes import Array, numpy_dtype
 from varigrad.engine import SEVERAL, active_kernels, run_quietly
 from varigrad.jit.graph import Graph, Node, Source, Value, frozen
 
@@ -140,8 +140,8 @@ def _divide(node: Node) -> Value | None:
 
 
 def _subtract(node: Node) -> Value | None:
-    b = node.inputs[1]
-    return node.inputs[0] if _is_all(b, 0) and not np.signbit(b.constant).any() else None
+    b = node.inputs[1].constant
+    return node.inputs[0] if b is not None and _is_all(node.inputs[1], 0) and not _has_negative_zero(b) else None
 
 
 def _multiply_no_nan(node: Node) -> Value | None:
@@ -174,6 +174,10 @@ _RULES: dict[str, Callable[[Node], Value | None]] = {
     "Sub": _subtract,
     "Transpose": _transpose,
 }
+
+
+def _has_negative_zero(zeros: Array) -> bool:
+    return zeros.dtype.kind == "f" and bool(np.signbit(zeros).any())
 
 
 def _is_all(value: Value, number: float) -> bool:

@@ -49,7 +49,7 @@ def flatten(args: tuple[Any, ...], kwargs: Mapping[str, Any], leaves: list[Any],
 
 
 def _part(value: Any, leaves: list[Any], objects: list[Any]) -> Any:
-    kind = type(value)
+    kind = cast("Any", type(value))
     if kind is float:
         leaves.append(value)
         return float
@@ -82,14 +82,14 @@ def _is_array(value: Any) -> bool:
 
 
 def _replaced(value: Any, rest: Any) -> Any:
-    kind = type(value)
+    kind = cast("Any", type(value))
     if kind is float or kind is Tensor:
         return next(rest)
     if isinstance(value, Variable) or kind in PLAIN or kind is slice:
         return value
     if isinstance(value, (list, tuple)):
         items = [_replaced(item, rest) for item in cast("Sequence[Any]", value)]
-        return items if kind is list else kind(*items) if hasattr(value, "_fields") else kind(items)
+        return items if kind is list else kind(*items) if hasattr(kind, "_fields") else kind(items)
     if isinstance(value, dict):
         filled = {key: _replaced(item, rest) for key, item in cast("dict[Any, Any]", value).items()}
         return filled if kind is dict else kind(filled)
@@ -121,16 +121,17 @@ def template_of(result: Any, leaf_of: Callable[[Any], Build | None]) -> Build:
     build = leaf_of(result)
     if build is not None:
         return build
-    if result is None or type(result) in PLAIN or type(result) is float or isinstance(result, np.dtype):
-        return lambda outputs, leaves: result
-    kind: Any = type(result)
+    kind = cast("Any", type(result))
+    if kind in PLAIN or kind is float or isinstance(result, np.dtype):
+        plain = cast("Any", result)
+        return lambda outputs, leaves: plain
     if isinstance(result, (list, tuple, set, frozenset)):
         items = [template_of(item, leaf_of) for item in cast("Sequence[Any]", result)]
         if kind is tuple:
             return lambda outputs, leaves: tuple([item(outputs, leaves) for item in items])
-        if not hasattr(result, "_fields"):
+        if not hasattr(kind, "_fields"):
             return lambda outputs, leaves: kind([item(outputs, leaves) for item in items])
-        extra = getattr(result, "__dict__", None)
+        extra = getattr(cast("Any", result), "__dict__", None)
         attributes = template_of(dict(extra), leaf_of) if extra else None
 
         def build_named(outputs: Sequence[Tensor], leaves: Sequence[Any]) -> Any:

@@ -42,7 +42,7 @@ class Program:
         self._nodes = writer.nodes_by_line
         self._views = writer.views
         self._file = f"<{graph.name} as compiled>"
-        namespace = {**writer.namespace, "__name__": "varigrad.jit.compiled_step"}
+        namespace: dict[str, Any] = {**writer.namespace, "__name__": "varigrad.jit.compiled_step"}
         exec(compile(self.source, self._file, "exec"), namespace)
         self._run: Callable[..., Any] = namespace["step"]
         self._arenas: list[list[Array]] = []  # those that no call is using

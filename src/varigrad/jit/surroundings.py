@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from varigrad.changes import Counted
 from varigrad.dtypes import Array
 from varigrad.jit.codes import is_library, mentions
 from varigrad.jit.errors import JitError
@@ -39,7 +40,8 @@ __all__ = ["Place", "Surroundings", "contents_of", "look_around"]
 class Place(NamedTuple):
     """Where a value stands: `get(container, key)` looks it up; `path` is how a person would write it.
 
-    `vouched` says that its owner knows of compiled steps, and that what a step does to it is all right.
+    `vouched` says that its owner knows of compiled steps, and that what a step does to it is all right; `counted`, that
+    `varigrad.changes` counts its changes.
     """
 
     get: Callable[[Any, Any], Any]
@@ -48,6 +50,7 @@ class Place(NamedTuple):
     value: Any
     path: str
     vouched: bool = False
+    counted: bool = False
 
     @property
     def identity(self) -> tuple[int, Any]:
@@ -62,7 +65,7 @@ class Surroundings(NamedTuple):
     """
 
     places: list[Place]
-    containers: list[tuple[Any, int, str]]
+    containers: list[tuple[Any, int, str, bool]]  # the last says whether changes are counted
     contents: list[tuple[Any, Any, str]]  # an object, its contents now, and its path
     streams: list[tuple[str, Callable[[], Any], Any]]
 
@@ -75,6 +78,15 @@ class Surroundings(NamedTuple):
 # Values that nothing inside can change, beyond those of `PLAIN`.
 _LEAVES = (*PLAIN, float, Tensor, np.dtype, np.ufunc, np.generic, BuiltinFunctionType, range)
 _SEQUENCES = (list, tuple, deque)
+# Methods that only making an object calls, and those that no step calls.
+_MAKING = frozenset(["__init__", "__new__", "__post_init__"])
+_UNCALLED = frozenset(
+    [
+        *("__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__delattr__", "__dir__", "__getstate__"),
+        *("__init_subclass__", "__reduce__", "__reduce_ex__", "__replace__", "__repr__", "__setattr__", "__setstate__"),
+        *("__str__", "__subclasshook__"),
+    ]
+)
 
 
 def cell_contents(cell: CellType, _: Any) -> Any:
@@ -87,7 +99,7 @@ def contents_of(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         array = cast("Array", value)
         return array.shape, array.dtype, array.tobytes()
-    return set(value) if isinstance(value, (set, frozenset)) else bytes(value)
+    return set(cast("set[Any]", value)) if isinstance(value, (set, frozenset)) else bytes(value)
 
 
 def _state_of(generator: Any) -> Any:
@@ -95,8 +107,8 @@ def _state_of(generator: Any) -> Any:
 
 
 def _state_of_numpy() -> Any:
-    name, key, *rest = np.random.get_state()
-    return name, key.tobytes(), rest  # pyright: ignore[reportAttributeAccessIssue]
+    name, key, *rest = cast("Any", np.random.get_state())
+    return name, key.tobytes(), rest
 
 
 def look_around(function: Callable[..., Any], objects: Sequence[Any] = ()) -> Surroundings:
@@ -129,25 +141,34 @@ class _Walk:
 
     def start(self) -> None:
         self.places: dict[tuple[int, Any], Place] = {}
-        self.containers: list[tuple[Any, int, str]] = []
+        self.containers: list[tuple[Any, int, str, bool]] = []
         self.contents: list[tuple[Any, Any, str]] = []
         self.streams: list[tuple[str, Callable[[], Any], Any]] = []
         self._seen: dict[int, Any] = {}
         self._classes: set[tuple[type, bool]] = set()
-        self._pending: list[tuple[Any, str]] = []
+        self._pending: list[tuple[Any, str, bool]] = []
 
     def finish(self) -> None:
         while self._pending:
             self._look_into(*self._pending.pop())
 
-    def follow(self, value: Any, path: str) -> None:
-        """Looks into a value, later and once."""
+    def follow(self, value: Any, path: str, counted: bool = False) -> None:
+        """Looks into a value, later and once; `counted` says that VariGrad counts the changes inside."""
         if isinstance(value, _LEAVES) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
-        self._pending.append((value, path))
+        self._pending.append((value, path, counted))
 
-    def note(self, get: Callable[[Any, Any], Any], container: Any, key: Any, path: str, vouched: bool = False) -> None:
+    def note(
+        self,
+        get: Callable[[Any, Any], Any],
+        container: Any,
+        key: Any,
+        path: str,
+        vouched: bool = False,
+        counted: bool = False,
+        inside: bool = False,
+    ) -> None:
         """Notes a place, and follows what stands in it."""
         try:
             value = get(container, key)
@@ -156,12 +177,12 @@ class _Walk:
         if isinstance(value, ModuleType):
             self.follow(value, path)
             return
-        place = Place(get, container, key, value, path, vouched)
+        place = Place(get, container, key, value, path, vouched, counted)
         if place.identity not in self.places:
             self.places[place.identity] = place
-            self.follow(value, path)
+            self.follow(value, path, inside)
 
-    def _look_into(self, value: Any, path: str) -> None:
+    def _look_into(self, value: Any, path: str, counted: bool) -> None:
         if isinstance(value, FunctionType):
             self._function(value, path)
         elif isinstance(value, MethodType):
@@ -180,37 +201,39 @@ class _Walk:
         elif isinstance(value, (np.random.Generator, random.Random)):
             self.streams.append((path, functools.partial(_state_of, value), _state_of(value)))
         elif isinstance(value, (np.ndarray, set, frozenset, bytearray)):
-            self.contents.append((value, contents_of(value), path))
+            contents = cast("Any", value)
+            self.contents.append((contents, contents_of(contents), path))
         elif isinstance(value, _SEQUENCES):
-            self._elements(value, range(len(cast("Sequence[Any]", value))), path)
+            self._elements(value, range(len(cast("Sequence[Any]", value))), path, counted)
         elif isinstance(value, (dict, MappingProxyType)):
-            self._elements(value, list(cast("dict[Any, Any]", value)), path)
+            self._elements(value, list(cast("dict[Any, Any]", value)), path, counted)
         elif isinstance(value, (property, staticmethod, classmethod, functools.cached_property)):
             for part in ("fget", "__func__", "func"):
-                self.follow(getattr(value, part, None), path)
+                self.follow(getattr(cast("Any", value), part, None), path)
         else:
-            self._object(value, path)
+            self._object(value, path, counted)
 
-    def _elements(self, container: Any, keys: Any, path: str) -> None:
+    def _elements(self, container: Any, keys: Any, path: str, counted: bool) -> None:
         if not isinstance(container, tuple):
-            self.containers.append((container, len(container), path))
+            self.containers.append((container, len(container), path, counted))
         for key in keys:
             if isinstance(container, tuple):
-                self.follow(container[key], f"{path}[{key!r}]")
+                self.follow(container[key], f"{path}[{key!r}]", counted)
             else:
-                self.note(operator.getitem, container, key, f"{path}[{key!r}]")
+                self.note(operator.getitem, container, key, f"{path}[{key!r}]", counted=counted, inside=counted)
 
     def _function(self, function: FunctionType, path: str) -> None:
         module = function.__module__
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            self.note(cell_contents, cell, None, name)
+            if name != "__class__":
+                self.note(cell_contents, cell, None, name)
         # The layers' code decides which of their attributes count; VariGrad's other code looks at tensors only.
         if is_library(module) and not (module or "").startswith("varigrad.layers"):
             return
         mentioned = mentions(function.__code__)
         self.names |= mentioned.attributes
-        self.follow(function.__defaults__, path)
-        self.follow(function.__kwdefaults__, path)
+        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.follow(default, path)
         if is_library(module):
             return
         for chain in mentioned.chains:
@@ -229,7 +252,7 @@ class _Walk:
                 continue
             for name, member in list(vars(base).items()):
                 special = name.startswith("__") and name.endswith("__")
-                if made and name in ("__init__", "__new__"):
+                if special and (name in _UNCALLED or (made and name in _MAKING)):
                     continue
                 if callable(member) or isinstance(member, (property, staticmethod, classmethod)):
                     if special or name in self.names:
@@ -237,32 +260,34 @@ class _Walk:
                 elif name in self.names and not special and not is_library(module) and not hasattr(member, "__get__"):
                     self.note(getattr, cls, name, f"{path}.{name}")
 
-    def _object(self, value: Any, path: str) -> None:
-        cls: Any = type(value)
+    def _object(self, value: Any, path: str, counted: bool) -> None:
+        cls = cast("Any", type(value))
         _check_no_stream(value, path)
-        counted = getattr(cls, "compiled_for", None)
-        if isinstance(counted, tuple):
-            for name in cast("tuple[str, ...]", counted):
+        named = getattr(cls, "compiled_for", None)
+        if isinstance(named, tuple):
+            for name in cast("tuple[str, ...]", named):
                 self.note(getattr, value, name, f"{path}.{name}", vouched=True)
             return
-        attributes = getattr(value, "__dict__", None)
+        inside = bool(cls.__module__.startswith("varigrad.")) and (counted or issubclass(cls, Counted))
+        counted = bool(inside or issubclass(cls, Counted))
+        attributes: Any = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
-            names = self.names & cast("dict[str, Any]", attributes).keys()
+            names: set[str] = self.names & attributes.keys()
             for name in sorted(names.difference(getattr(cls, "moved_on", ()))):
-                self.note(operator.getitem, attributes, name, f"{path}.{name}")
+                self.note(operator.getitem, attributes, name, f"{path}.{name}", counted=counted, inside=inside)
         for name in _slots(cls):
             if name in self.names:
-                self.note(getattr, value, name, f"{path}.{name}")
+                self.note(getattr, value, name, f"{path}.{name}", counted=counted, inside=inside)
         for base in cls.__mro__:
             for name in self.names & vars(base).keys():
                 # What an object has of its class, until it gets one of its own.
                 plain = isinstance(vars(base)[name], (*PLAIN, float, list, dict))
                 if plain and not (isinstance(attributes, dict) and name in attributes):
-                    self.note(getattr, value, name, f"{path}.{name}")
+                    self.note(getattr, value, name, f"{path}.{name}", counted=counted)
         self._class(cls, path, made=True)
 
 
-def _slots(cls: type) -> Iterator[str]:
+def _slots(cls: Any) -> Iterator[str]:
     for base in cls.__mro__:
         slots = base.__dict__.get("__slots__", ())
         yield from (slots,) if isinstance(slots, str) else slots
@@ -270,7 +295,7 @@ def _slots(cls: type) -> Iterator[str]:
 
 def _check_no_stream(value: Any, path: str) -> None:
     """A stream is used up by being read, which no compiled function would do."""
-    if hasattr(type(value), "__next__") and not hasattr(value, "__dict__"):
+    if hasattr(cast("Any", type(value)), "__next__") and not hasattr(value, "__dict__"):
         raise JitError(
             f"jit: {path} is a {type(value).__name__}, and a compiled function would take an item from it only once; "
             "take the item outside and pass it as an argument"

@@ -72,7 +72,7 @@ class _State:
         arrays = [tensor.storage.copy() for tensor in self._tensors.values()]
         with randomness.LOCK:
             drawn = randomness.generator().bit_generator.state
-        return _Held(arrays, [dict(vars(host)) for host in self._hosts], drawn)
+        return _Held(arrays, [dict(host.__dict__) for host in self._hosts], drawn)
 
     def write(self, held: _Held) -> None:
         """Puts everything back."""
@@ -82,7 +82,7 @@ class _State:
             else:
                 tensor.storage[...] = array
         for host, attributes in zip(self._hosts, held.hosts, strict=True):
-            vars(host).update(attributes)
+            host.__dict__.update(attributes)
         with randomness.LOCK:
             randomness.generator().bit_generator.state = held.drawn
 

@@ -20,8 +20,7 @@ __all__ = ["Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"
 class SeededLayer(Layer):
     """Base of layers that draw random numbers: a fixed sequence of draws with a seed, or new ones each time."""
 
-    # See `varigrad.jit.surroundings`: a compiled step counts draws itself.
-    moved_on: ClassVar[tuple[str, ...]] = ("_draws",)
+    moved_on = ("_draws",)  # a compiled step counts draws itself
 
     def __init__(self, *, seed: int | None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, cast
 
+from varigrad.changes import Counted
 from varigrad.layers.naming import snake_case, spelling_key
 
 __all__ = [
@@ -30,7 +31,7 @@ _classes: dict[str, type[Serializable]] = {}
 _custom_objects: ContextVar[Mapping[str, Any]] = ContextVar("varigrad_custom_objects", default=MappingProxyType({}))
 
 
-class Serializable:
+class Serializable(Counted):
     """Base of what has a stored form. Mirrors `tf.serialization.Serializable`.
 
     `class_name` is the name that files use, the class's own by default.
