@@ -117,7 +117,7 @@ def change_json(rng: random.Random, document):
             holder = holder[step]
         match rng.randrange(8):
             case 0 | 1 | 2:
-                holder[key] = rng.choice(ODD_VALUES)
+                holder[key] = json.loads(json.dumps(rng.choice(ODD_VALUES)))
             case 3:
                 del holder[key]
             case 4:  # another value of the document
