@@ -1,4 +1,4 @@
-"""Convolution and pooling layers."""
+"""Convolution layers, with the first pooling layers among them."""
 
 import re
 
@@ -144,3 +144,45 @@ def test_other_channels_than_built_for_are_an_error():
     layer(vg.zeros([1, 2, 2, 3]))
     with pytest.raises(ValueError, match=r"c: was made for inputs with 3 on axis 3, got shape \[1, 2, 2, 4\]"):
         layer(vg.zeros([1, 2, 2, 4]))
+
+
+def test_a_causal_window_sees_nothing_that_comes_later():
+    layer = vg.layers.conv1d(filters=2, kernel_size=3, padding="causal", dilation_rate=2)
+    x = np.random.default_rng(0).normal(size=[1, 8, 2]).astype(np.float32)
+    y = layer(x).numpy()
+    assert layer.compute_output_shape((None, 8, 2)) == (None, 8, 2)
+    later = x.copy()
+    later[:, 5:] += 1
+    np.testing.assert_array_equal(layer(later).numpy()[:, :5], y[:, :5])
+    kernel = layer.weights[0].numpy()
+    padded = np.pad(x, [(0, 0), (4, 0), (0, 0)])
+    expected = sum(padded[:, 2 * k : 2 * k + 8] @ kernel[k] for k in range(3))
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+    strided = vg.layers.conv1d(filters=2, kernel_size=3, padding="causal", strides=3)
+    assert strided(x).shape == (1, 3, 2)
+    assert strided.compute_output_shape((None, 8, 2)) == (None, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("conv1d", (2, 5, 3)), ("conv2d", (2, 4, 5, 3)), ("conv3d", (1, 3, 4, 3, 2))]
+)
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_channels_first_is_the_same_with_the_channels_elsewhere(name, shape, activation):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    make = getattr(vg.layers, name)
+    last = make(filters=4, kernel_size=2, activation=activation)
+    first = make(filters=4, kernel_size=2, activation=activation, data_format="channels_first")
+    y = last(x).numpy()
+    moved = np.moveaxis(x, -1, 1)
+    first(moved)
+    first.set_weights(last.get_weights())
+    np.testing.assert_array_equal(first(moved).numpy(), np.moveaxis(y, -1, 1))
+    assert first.compute_output_shape((None, *moved.shape[1:])) == (None, *first(moved).shape[1:])
+    again = type(first).from_config(first.get_config())
+    assert again.data_format == "channels_first"
+
+
+@pytest.mark.parametrize("name", ["conv1d", "conv2d", "conv3d"])
+def test_strides_and_dilation_together_are_an_error(name):
+    with pytest.raises(ValueError, match=f"{name}: strides or dilation_rate must be 1, got strides"):
+        getattr(vg.layers, name)(filters=1, kernel_size=2, strides=2, dilation_rate=2)
