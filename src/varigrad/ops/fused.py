@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from varigrad.engine import run_kernel
-from varigrad.ops.arguments import TensorLike, convert, convert_floating, operands, reshape_to
+from varigrad.ops.arguments import TensorLike, accept, convert, operands, reshape_to
 from varigrad.ops.conv_geometry import Pad, Steps
 from varigrad.ops.convolution import convolve
 from varigrad.ops.elementwise import leaky_relu, prelu, relu6
 from varigrad.ops.matmul import check_product, rank_too_low
 from varigrad.ops.matmul import mat_mul as unfused_mat_mul
-from varigrad.ops.options import flag
+from varigrad.ops.options import flag, number
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["conv2d", "depthwise_conv2d", "mat_mul"]
@@ -56,7 +56,7 @@ def mat_mul(
     if not (isinstance(a, Tensor) and isinstance(b, Tensor) and a.storage.dtype is b.storage.dtype):
         a, b = operands("fused.mat_mul", a, b)
     if a.storage.dtype.kind != "f":
-        a, b = convert_floating(a, "fused.mat_mul", "a"), convert_floating(b, "fused.mat_mul", "b")
+        a, b = accept(a, "fused.mat_mul", "a", "f"), accept(b, "fused.mat_mul", "b", "f")
     if a.storage.ndim < 2 or b.storage.ndim < 2:
         raise rank_too_low("fused.mat_mul", a, b)
     if bias is None:
@@ -166,7 +166,7 @@ def _activate(
     if activation == "relu6":
         return relu6(y)
     if activation == "leakyrelu":
-        return leaky_relu(y, leakyrelu_alpha)
+        return leaky_relu(y, number(op, "leakyrelu_alpha", leakyrelu_alpha))
     if activation == "prelu":
         if prelu_weights is None:
             raise ValueError(f"{op}: the activation 'prelu' needs prelu_activation_weights")

@@ -16,13 +16,14 @@ from varigrad.tensor import Tensor, format_shape
 __all__ = ["get_item"]
 
 _ALL = slice(None)
+_INDEXING = "x[...]"
 
 
-def get_item(x: Tensor, key: Any) -> Tensor:
+def get_item(x: Tensor, key: Any, op: str = _INDEXING) -> Tensor:
     """`x[key]` as NumPy means it: ints, slices, `...`, `None`, and integer or boolean arrays, in any combination.
 
     Integer arrays broadcast together; a boolean array stands for the indices of its true places. A list is an array.
-    All of it can be differentiated.
+    All of it can be differentiated. `op` is what errors speak of.
 
     Raises:
         OutOfRangeError: An index is outside its axis (an `IndexError` too).
@@ -30,16 +31,16 @@ def get_item(x: Tensor, key: Any) -> Tensor:
         TypeError: A key that is none of these.
     """
     if key.__class__ is int and x.storage.ndim:
-        return _row(x, key)
-    index = _Index(x, cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,))
+        return _row(x, key, op)
+    index = _Index(x, cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,), op)
     taken = index.take_block(x)
     return index.take_points(taken) if index.points else taken
 
 
-def _row(x: Tensor, row: int) -> Tensor:
+def _row(x: Tensor, row: int, op: str) -> Tensor:
     """`x[row]`: much the most frequent key, so spared the general way."""
     shape = x.storage.shape
-    begin = _position(x, row, 0)
+    begin = _position(x, row, 0, op)
     others = len(shape) - 1
     attrs = {
         "begin": (begin,) + (0,) * others,
@@ -50,12 +51,12 @@ def _row(x: Tensor, row: int) -> Tensor:
     return run_kernel("StridedSlice", (x,), attrs)
 
 
-def _position(x: Tensor, index: int, axis: int) -> int:
+def _position(x: Tensor, index: int, axis: int, op: str) -> int:
     """An index on an axis, counted from the front."""
     length = x.storage.shape[axis]
     if not -length <= index < length:
         raise OutOfRangeError(
-            f"x[...]: index {index} is outside axis {axis}, which is {length} long (x: {format_shape(x.shape)})"
+            f"{op}: index {index} is outside axis {axis}, which is {length} long (x: {format_shape(x.shape)})"
         )
     return index % length
 
@@ -70,8 +71,9 @@ class _Point(NamedTuple):
 class _Index:
     """A key, taken apart: first a block is taken (ints, slices, new axes), then points in it (arrays)."""
 
-    def __init__(self, x: Tensor, key: tuple[Any, ...]) -> None:
+    def __init__(self, x: Tensor, key: tuple[Any, ...], op: str) -> None:
         self.x = x
+        self._op = op
         self.begin: list[int] = []
         self.size: list[int] = []
         self.strides: list[int] = []
@@ -80,7 +82,7 @@ class _Index:
         # Where ints and arrays stand in the key, and how many axes of the block come before the first of them.
         self._advanced: list[int] = []
         self._before_advanced = 0
-        for place, entry in enumerate(_with_all_axes(x, [_plain(entry) for entry in key])):
+        for place, entry in enumerate(_with_all_axes(x, [_plain(entry) for entry in key], op)):
             self._add(place, entry)
 
     def _add(self, place: int, entry: Any) -> None:
@@ -116,15 +118,15 @@ class _Index:
         self.strides.append(stride)
 
     def _add_int(self, index: int) -> None:
-        self._take(_position(self.x, index, self._next_axis()), 1, 1)
+        self._take(_position(self.x, index, self._next_axis(), self._op), 1, 1)
 
     def _add_slice(self, entry: slice) -> None:
         try:
             steps = range(*entry.indices(self.x.shape[self._next_axis()]))
         except ValueError:
-            raise ValueError("x[...]: a slice cannot have step 0") from None
+            raise ValueError(f"{self._op}: a slice cannot have step 0") from None
         except TypeError:
-            raise TypeError(f"x[...]: slices take integers, got {entry}") from None
+            raise TypeError(f"{self._op}: slices take integers, got {entry}") from None
         size = len(steps)
         self._take(steps.start if size else 0, size, steps.step if size > 1 else 1)
         self.shape.append(size)
@@ -185,14 +187,14 @@ def _plain(entry: Any) -> Any:
     if entry is None or entry is ... or entry.__class__ is int or entry.__class__ is slice:
         return entry
     if isinstance(entry, Tensor):
-        return entry if entry.storage.dtype.kind == "b" else convert_integers(entry, "x[...]", "an index")
+        return entry if entry.storage.dtype.kind == "b" else convert_integers(entry, _INDEXING, "an index")
     if isinstance(entry, (bool, np.bool_)):
         return make_tensor(np.array(entry))
     if not isinstance(entry, (list, tuple, np.ndarray)) and hasattr(entry, "__index__"):
         return operator.index(entry)
     if isinstance(entry, (str, bytes)):
         raise TypeError(f"x[...]: a tensor has no field {entry!r}; it is indexed with numbers, slices and arrays")
-    array = as_numpy(entry, "x[...]", "an index")
+    array = as_numpy(entry, _INDEXING, "an index")
     if array.dtype.kind == "b":
         return make_tensor(np.array(array, order="C"))
     if array.dtype.kind in "iu" or not array.size:
@@ -200,7 +202,7 @@ def _plain(entry: Any) -> Any:
     raise TypeError(f"x[...]: an index must be an integer, a bool, a slice or None, got {array.dtype} values")
 
 
-def _with_all_axes(x: Tensor, key: list[Any]) -> list[Any]:
+def _with_all_axes(x: Tensor, key: list[Any], op: str) -> list[Any]:
     """The key with full slices in place of the ellipsis, or at its end, so that it covers every axis of `x`."""
     covered = 0
     ellipses: list[int] = []
@@ -212,9 +214,9 @@ def _with_all_axes(x: Tensor, key: list[Any]) -> list[Any]:
         elif entry is not None:
             covered += 1
     if len(ellipses) > 1:
-        raise ValueError("x[...]: there can be only one ellipsis (...) in a key")
+        raise ValueError(f"{op}: there can be only one ellipsis (...) in a key")
     if covered > x.rank:
-        raise OutOfRangeError(f"x[...]: {covered} indices for a tensor of {x.rank} axes (x: {format_shape(x.shape)})")
+        raise OutOfRangeError(f"{op}: {covered} indices for a tensor of {x.rank} axes (x: {format_shape(x.shape)})")
     missing = [_ALL] * (x.rank - covered)
     if not ellipses:
         return key + missing
@@ -228,7 +230,7 @@ def _broadcast(indices: list[Tensor]) -> tuple[Tensor, ...]:
         shapes = " and ".join(format_shape(t.shape) for t in indices)
         raise ValueError(f"x[...]: the arrays of indices cannot be broadcast together ({shapes})")
     dtype = "int64" if any(t.dtype == "int64" for t in indices) else "int32"
-    same = [convert(t, "x[...]", "an array of indices", dtype) for t in indices]
+    same = [convert(t, _INDEXING, "an array of indices", dtype) for t in indices]
     return tuple([t if t.shape == shape else run_kernel("BroadcastTo", (t,), {"shape": shape}) for t in same])
 
 

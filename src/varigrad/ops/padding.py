@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from varigrad.engine import make_tensor, run_kernel
-from varigrad.ops.arguments import TensorLike, accept_floats, convert, normalize_shape, of_rank
+from varigrad.ops.arguments import TensorLike, accept_floats, convert, normalize_shape, of_rank, reshape_to
 from varigrad.ops.options import integer, items_of, number, one_of
 from varigrad.ops.shaping import clone, reshape, transpose
 from varigrad.tensor import Tensor, format_shape
@@ -176,11 +176,11 @@ def space_to_batch_nd(x: TensorLike, block_shape: Sequence[int], paddings: Paddi
                 f"{block}"
             )
     cells = [n for length, block in zip(spatial, blocks, strict=True) for n in (length // block, block)]
-    x = reshape(x, (batch, *cells, *rest))
+    x = reshape_to(x, (batch, *cells, *rest))
     in_block = [2 + 2 * i for i in range(count)]
     between = [1 + 2 * i for i in range(count)]
     x = transpose(x, [*in_block, 0, *between, *range(1 + 2 * count, x.rank)])
-    return reshape(x, (batch * math.prod(blocks), *cells[::2], *rest))
+    return reshape_to(x, (batch * math.prod(blocks), *cells[::2], *rest))
 
 
 def batch_to_space_nd(x: TensorLike, block_shape: Sequence[int], crops: Paddings) -> Tensor:
@@ -207,11 +207,11 @@ def batch_to_space_nd(x: TensorLike, block_shape: Sequence[int], crops: Paddings
             f"{list(blocks)}"
         )
     batch, spatial, rest = x.shape[0] // cells, x.shape[1 : 1 + count], x.shape[1 + count :]
-    x = reshape(x, (*blocks, batch, *spatial, *rest))
+    x = reshape_to(x, (*blocks, batch, *spatial, *rest))
     pairs = [axis for i in range(count) for axis in (count + 1 + i, i)]
     x = transpose(x, [count, *pairs, *range(2 * count + 1, x.rank)])
     lengths = [n * block for n, block in zip(spatial, blocks, strict=True)]
-    x = reshape(x, (batch, *lengths, *rest))
+    x = reshape_to(x, (batch, *lengths, *rest))
     begin = [0, *[before for before, _ in cut], *[0] * len(rest)]
     size = [n - before - after for n, (before, after) in zip(lengths, cut, strict=True)]
     if min(size, default=0) < 0:

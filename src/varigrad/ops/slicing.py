@@ -180,8 +180,6 @@ def strided_slice(
     ellipsis_mask = integer(op, "ellipsis_mask", ellipsis_mask)
     new_axis_mask = integer(op, "new_axis_mask", new_axis_mask)
     shrink_axis_mask = integer(op, "shrink_axis_mask", shrink_axis_mask)
-    if (ellipsis_mask & ((1 << len(begins)) - 1)).bit_count() > 1:
-        raise ValueError(f"{op}: ellipsis_mask {ellipsis_mask} names more than one place for an ellipsis")
     key: list[Any] = []
     for place, (first, last, step) in enumerate(zip(begins, ends, steps, strict=True)):
         bit = 1 << place
@@ -193,7 +191,7 @@ def strided_slice(
             key.append(first)
         else:
             key.append(builtins.slice(None if begin_mask & bit else first, None if end_mask & bit else last, step))
-    return get_item(convert(x, op, "x"), tuple(key))
+    return get_item(convert(x, op, "x"), tuple(key), op)
 
 
 # By index.
