@@ -16,7 +16,7 @@ import varigrad as vg
 from varigrad.io.weights import ModelFileError
 
 REFERENCE = Path(__file__).parent / "reference"
-SHARED = Path(__file__).parents[3] / "shared" / "models"
+MODELS = Path(__file__).parent / "models"
 
 
 def small_model(**options):
@@ -130,11 +130,20 @@ def test_models_of_tensorflow_js_load_and_predict_the_same(name, tmp_path):
     assert {spec["name"]: spec for spec in ours["weightsManifest"][0]["weights"]} == specs
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the published models are not here")
-def test_a_published_model_loads():
-    model = vg.load_layers_model(SHARED / "tfjs-examples" / "abalone-node")
+@pytest.mark.parametrize("name", ["abalone", "embedding-gru"])
+def test_published_models_predict_as_in_tensorflow_js(name, tmp_path):
+    expected = json.loads((MODELS / name / "expected.json").read_text())
+    model = vg.load_layers_model(MODELS / name)
+    np.testing.assert_allclose(model.predict(expected["x"]).numpy(), expected["prediction"], rtol=1e-5, atol=1e-6)
+    model.save(tmp_path)
+    again = vg.load_layers_model(tmp_path)
+    assert again.predict(expected["x"]).tolist() == model.predict(expected["x"]).tolist()
+
+
+def test_a_published_model_predicts_what_its_weights_say():
+    model = vg.load_layers_model(MODELS / "abalone")
     assert [layer.name for layer in model.layers] == ["dense_Dense1", "dense_Dense2", "dense_Dense3"]
-    raw = np.fromfile(SHARED / "tfjs-examples" / "abalone-node" / "weights.bin", "<f4")
+    raw = np.fromfile(MODELS / "abalone" / "weights.bin", "<f4")
     x = np.full([2, 8], 0.5, np.float32)
     # By hand: two sigmoid layers of 50 units and a linear one.
     cuts = np.split(raw, np.cumsum([400, 50, 2500, 50, 50]))
@@ -143,10 +152,9 @@ def test_a_published_model_loads():
     np.testing.assert_allclose(model.predict(x).numpy(), h @ cuts[4].reshape(50, 1) + cuts[5], rtol=1e-5)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the published models are not here")
 def test_a_graph_model_is_told_apart():
     with pytest.raises(ModelFileError, match="graph model"):
-        vg.load_layers_model(SHARED / "tfjs-examples" / "predictive-prefetching")
+        vg.load_layers_model(MODELS / "graph-model")
 
 
 # Strangers' files
@@ -204,6 +212,59 @@ def test_shards_are_read_in_the_order_of_the_manifest(tmp_path):
     paths = document_of(tmp_path)["weightsManifest"][0]["paths"]
     assert len(paths) > 10
     loaded = vg.load_layers_model(tmp_path)
+    assert loaded.get_weights()[0].tolist() == model.get_weights()[0].tolist()
+
+
+# Report R59.
+def test_shards_out_of_their_order_are_obeyed_with_a_warning(tmp_path):
+    model = vg.sequential(layers=[vg.layers.dense(units=2, input_shape=[30])])
+    model.save(tmp_path, weight_shard_size_bytes=16)
+    paths = document_of(tmp_path)["weightsManifest"][0]["paths"]
+    in_order = {path: (tmp_path / path).read_bytes() for path in paths}
+    # As a listing sorts them: 1, 10, 11, …, 2. The content is moved along, so that the manifest is right.
+    for path, moved in zip(paths, sorted(paths)):
+        (tmp_path / moved).write_bytes(in_order[path])
+    rewrite(tmp_path, lambda document: document["weightsManifest"][0].update(paths=sorted(paths)))
+    with pytest.warns(UserWarning, match="out of their numbers' order .*shard10of16.bin, group1-shard11of16"):
+        loaded = vg.load_layers_model(tmp_path)
+    assert loaded.get_weights()[0].tolist() == model.get_weights()[0].tolist()
+
+
+def test_names_without_numbers_or_of_several_kinds_are_in_no_order(saved):
+    data = (saved / "group1-shard1of1.bin").read_bytes()
+    for names in (["b.bin", "a.bin"], ["w2.bin", "v1.bin"], ["w2.bin", "other"]):
+        for name, part in zip(names, (data[:9], data[9:])):
+            (saved / name).write_bytes(part)
+        rewrite(saved, lambda document, names=names: document["weightsManifest"][0].update(paths=names))
+        assert vg.load_layers_model(saved).count_params() == 8
+
+
+def test_a_model_of_another_name_beside_this_one_keeps_its_weights(tmp_path):
+    first, second = small_model(), small_model()
+    first.save(tmp_path / "a.json")
+    second.save(tmp_path / "b.json")
+    assert (tmp_path / "b.group1-shard1of1.bin").is_file()
+    for name, model in (("a", first), ("b", second)):
+        loaded = vg.load_layers_model(tmp_path / f"{name}.json")
+        assert loaded.get_weights()[0].tolist() == model.get_weights()[0].tolist()
+    second.save(tmp_path / "a.json", weight_shard_size_bytes=16)
+    assert sorted(path.name for path in tmp_path.glob("a.*")) == [
+        "a.group1-shard1of2.bin",
+        "a.group1-shard2of2.bin",
+        "a.json",
+    ]
+
+
+def test_many_shards_do_not_run_out_of_open_files(tmp_path):
+    model = vg.sequential(layers=[vg.layers.dense(units=100, input_shape=[30])])
+    model.save(tmp_path, weight_shard_size_bytes=10)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, limits[1]))
+    try:
+        loaded = vg.load_layers_model(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert len(list(tmp_path.glob("*.bin"))) == 1240
     assert loaded.get_weights()[0].tolist() == model.get_weights()[0].tolist()
 
 

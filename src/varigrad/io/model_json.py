@@ -20,6 +20,7 @@ from varigrad.io.encoding import prepare_weights, take_bytes
 from varigrad.io.formats import ModelArtifacts, WriteOptions, Written
 from varigrad.io.locations import Folder, Location, ShardReader, UrlConverter, locate
 from varigrad.io.replacing import replace_model
+from varigrad.io.topology import check_kind
 from varigrad.io.weights import ModelFileError, WeightSpec, decode_specs, stored_size
 
 __all__ = ["read_document", "read_manifest", "read_model", "read_weights", "write_model", "write_weights"]
@@ -149,6 +150,7 @@ def read_model(
     """
     location = locate(path, weight_url_converter, timeout)
     document = read_document(location)
+    check_kind(document)
     metadata = document.get("userDefinedMetadata")
     artifacts = ModelArtifacts(
         topology=document,

@@ -25,7 +25,7 @@ from varigrad.io.dialects import (
 from varigrad.io.operations import is_operation, operation_as_layer
 from varigrad.io.weights import ModelFileError
 
-__all__ = ["normalize_topology"]
+__all__ = ["check_kind", "normalize_topology"]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -40,14 +40,19 @@ def normalize_topology(document: Mapping[str, Any], custom_objects: Mapping[str,
     Raises:
         ModelFileError: There is no model in it, or a model of another kind, or one that holds code.
     """
-    if document.get("format") == "graph-model":
-        raise ModelFileError("this is a graph model, made by a converter for inference; it has no layers")
+    check_kind(document)
     topology: Any = document.get("modelTopology", document)
     if isinstance(topology, Mapping) and "model_config" in topology:
         topology = cast("Mapping[str, Any]", topology)["model_config"]
     if not isinstance(topology, Mapping) or "class_name" not in topology or "config" not in topology:
         raise ModelFileError("there is no model in this file: modelTopology needs class_name and config")
     return _Normalizer(custom_objects).object(cast("Mapping[str, Any]", topology))
+
+
+def check_kind(document: Mapping[str, Any]) -> None:
+    """Raises an error for the JSON object of a model that has no layers."""
+    if document.get("format") == "graph-model":
+        raise ModelFileError("this is a graph model, made by a converter for inference; it has no layers")
 
 
 class _Normalizer:
