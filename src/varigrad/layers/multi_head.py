@@ -7,15 +7,15 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack, cast
 
-from varigrad.layers.arguments import Shape, boolean, number, partial_shape, positive_integer, seed_or_none
-from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.arguments import Shape, boolean, number, partial_shape, positive_integer
+from varigrad.layers.base import LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.einsum import EinsumDense
 from varigrad.layers.initializers import Initializer, get_initializer
 from varigrad.layers.lists import as_list
 from varigrad.layers.naming import name_scope
 from varigrad.layers.regularizers import Regularizer, get_regularizer
-from varigrad.layers.single_head import both, causal_mask, masked_softmax
+from varigrad.layers.single_head import ScoringLayer, both, causal_mask, masked_softmax
 from varigrad.ops import random
 from varigrad.ops.arguments import convert, reshape_to
 from varigrad.ops.arithmetic import mul
@@ -30,7 +30,7 @@ _UNSUPPORTED = ("flash_attention", "sliding_window", "use_gate")
 _SHAPES = ("query_shape", "key_shape", "value_shape")
 
 
-class MultiHeadAttention(Layer):
+class MultiHeadAttention(ScoringLayer):
     """Attention of several heads (Vaswani and others, 2017).
 
     A layer of Keras 3; TensorFlow.js has it, but does not export it. Each head projects query, key and value, takes for
@@ -90,7 +90,6 @@ class MultiHeadAttention(Layer):
         "bias_constraint",
         "seed",
     )
-    supports_masking = True
     query_dense: EinsumDense
     key_dense: EinsumDense
     value_dense: EinsumDense
@@ -116,7 +115,7 @@ class MultiHeadAttention(Layer):
         seed: int | None = None,
         **options: Unpack[LayerOptions],
     ) -> None:
-        super().__init__(**options)
+        super().__init__(seed=seed, **options)
         owner = "multi_head_attention"
         self.num_heads = positive_integer(owner, "num_heads", num_heads)
         self.key_dim = positive_integer(owner, "key_dim", key_dim)
@@ -134,9 +133,6 @@ class MultiHeadAttention(Layer):
         self.activity_regularizer = get_regularizer(activity_regularizer)
         self.kernel_constraint = get_constraint(kernel_constraint)
         self.bias_constraint = get_constraint(bias_constraint)
-        self.seed = seed_or_none(owner, seed)
-        self._calls = 0
-        self._returns_scores = False
 
     def __call__(
         self,
@@ -162,11 +158,7 @@ class MultiHeadAttention(Layer):
         mask = arguments.get("attention_mask")
         if mask is not None and not hasattr(mask, "shape"):
             arguments["attention_mask"] = convert(mask, self.name, "attention_mask")
-        self._returns_scores = bool(arguments.get("return_attention_scores"))
-        try:
-            return super().__call__(query, training, **arguments)
-        finally:
-            self._returns_scores = False
+        return super().__call__(query, training, **arguments)
 
     def _tensor(self, x: Any, argument: str) -> Any:
         return x if x is None or hasattr(x, "shape") else convert(x, self.name, argument, self.dtype)
@@ -226,9 +218,7 @@ class MultiHeadAttention(Layer):
         weights = self._softmax(fits, seen)
         kept = weights
         if training and self.dropout > 0:
-            seed = None if self.seed is None else self.seed + self._calls
-            self._calls += 1
-            kept = random.dropout(weights, self.dropout, seed=seed)
+            kept = random.dropout(weights, self.dropout, seed=self._next_seed())
         y = self.output_dense(einsum(self._mean_equation, kept, self.value_dense(value)))
         return [y, weights] if return_attention_scores else y
 
@@ -271,10 +261,6 @@ class MultiHeadAttention(Layer):
         kept = [n for axis, n in enumerate(query[:-1]) if axis not in self._axes]
         lengths = [shape[axis] for shape in (query, value) for axis in self._axes]
         return [output, (*kept, self.num_heads, *lengths)]
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        query_mask = as_list(mask)[0]
-        return [query_mask, None] if self._returns_scores else query_mask
 
     def _shapes(self, shapes: Any) -> tuple[Shape, Shape, Shape]:
         """Those of query, value and key."""

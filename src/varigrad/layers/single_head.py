@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Unpack, cast
 
-from varigrad.layers.arguments import boolean, choice, number, seed_or_none
+from varigrad.layers.arguments import boolean, choice, number
 from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.dropout import SeededLayer
 from varigrad.layers.lists import as_list
 from varigrad.layers.naming import snake_case
 from varigrad.ops import random
@@ -19,10 +22,37 @@ from varigrad.ops.reduction import sum as sum_of
 from varigrad.ops.trigonometry import tanh
 from varigrad.tensor import Tensor, Variable, format_shape
 
-__all__ = ["AdditiveAttention", "Attention", "both", "causal_mask", "masked_softmax"]
+__all__ = ["AdditiveAttention", "Attention", "ScoringLayer", "both", "causal_mask", "masked_softmax"]
 
 
-class Attention(Layer):
+class ScoringLayer(SeededLayer):
+    """Base of attention layers, which return their scores too where a call asks for them."""
+
+    supports_masking = True
+    _returns_scores = False  # whether the call that shapes are computed for asks
+
+    def _connect(self, inputs: Any, training: bool | None, arguments: Mapping[str, Any]) -> Any:
+        self._returns_scores = bool(arguments.get("return_attention_scores"))
+        try:
+            return super()._connect(inputs, training, arguments)
+        finally:
+            self._returns_scores = False
+
+    def _run_masked(
+        self,
+        inputs: Any,
+        mask: Any,
+        training: bool | None,
+        arguments: Mapping[str, Any] = MappingProxyType({}),
+    ) -> tuple[Any, Any]:
+        y, after = super()._run_masked(inputs, mask, training, arguments)
+        return y, [after, None] if arguments.get("return_attention_scores") else after
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return as_list(mask)[0]
+
+
+class Attention(ScoringLayer):
     """Attention (Luong and others, 2015): for each query, the mean of the values, weighted by how its key fits.
 
     A layer of Keras that TensorFlow.js lacks. Inputs are a list `[query, value]` or `[query, value, key]`:
@@ -49,7 +79,6 @@ class Attention(Layer):
     """
 
     fields = ("use_scale", "score_mode", "dropout", "seed")
-    supports_masking = True
     scale: Variable | None = None
     concat_score_weight: Variable | None = None
 
@@ -62,14 +91,11 @@ class Attention(Layer):
         seed: int | None = None,
         **options: Unpack[LayerOptions],
     ) -> None:
-        super().__init__(**options)
+        super().__init__(seed=seed, **options)
         owner = snake_case(self.class_name)
         self.use_scale = boolean(owner, "use_scale", use_scale)
         self.score_mode = choice(owner, "score_mode", score_mode, ("dot", "concat"))
         self.dropout = number(owner, "dropout", dropout, 0.0, 1.0)
-        self.seed = seed_or_none(owner, seed)
-        self._calls = 0
-        self._returns_scores = False
 
     def build(self, input_shape: Any) -> None:
         self.compute_output_shape(input_shape)
@@ -103,27 +129,11 @@ class Attention(Layer):
         weights = masked_softmax(scores, seen)
         kept = weights
         if training and self.dropout > 0:
-            seed = None if self.seed is None else self.seed + self._calls
-            self._calls += 1
-            kept = random.dropout(weights, self.dropout, seed=seed)
+            kept = random.dropout(weights, self.dropout, seed=self._next_seed())
         y = mat_mul(kept, value)
         if query_mask is not None:
             y = where(reshape_to(query_mask, (*query_mask.shape, 1)), y, 0.0)
         return [y, weights] if return_attention_scores else y
-
-    def __call__(self, inputs: Any, training: bool | None = None, **arguments: Any) -> Any:
-        """The layer's result.
-
-        Args:
-            inputs: `[query, value]` or `[query, value, key]`.
-            training: Whether dropout is to act as in training.
-            arguments: `mask`, `use_causal_mask` and `return_attention_scores`.
-        """
-        self._returns_scores = bool(arguments.get("return_attention_scores"))
-        try:
-            return super().__call__(inputs, training, **arguments)
-        finally:
-            self._returns_scores = False
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         query, value, *keys = shapes = _listed(self, input_shape)
@@ -137,9 +147,6 @@ class Attention(Layer):
             )
         output = (*query[:-1], value[-1])
         return [output, (*query[:-1], value[1])] if self._returns_scores else output
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        return as_list(mask)[0]
 
 
 class AdditiveAttention(Attention):

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, TypeAlias, Unpack, cast
 
 from varigrad.engine import run_kernel
 from varigrad.layers.activations import ACTIVATIONS, ActivationFunction, ActivationLike, get_activation
-from varigrad.layers.arguments import Shape, boolean, number, positive_integer, seed_or_none
+from varigrad.layers.arguments import Shape, boolean, number, positive_integer
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.dropout import SeededLayer
 from varigrad.layers.initializers import Initializer, get_initializer
 from varigrad.layers.lists import as_list
 from varigrad.layers.naming import snake_case
@@ -119,7 +120,7 @@ class UnitsCellOptions(LayerOptions, total=False):
     seed: int | None
 
 
-class UnitsCell(RNNCell):
+class UnitsCell(SeededLayer, RNNCell):
     """A cell with a kernel, a recurrent kernel and a bias, for one or more gates of `units` each."""
 
     fields = (
@@ -167,7 +168,7 @@ class UnitsCell(RNNCell):
         seed: int | None = None,
         **options: Unpack[LayerOptions],
     ) -> None:
-        super().__init__(**options)
+        super().__init__(seed=seed, **options)
         owner = snake_case(self.class_name)
         self.units = positive_integer(owner, "units", units)
         self.state_size = [self.units] * self.state_count if self.state_count > 1 else self.units
@@ -185,8 +186,6 @@ class UnitsCell(RNNCell):
         self.bias_constraint = get_constraint(bias_constraint)
         self.dropout = number(owner, "dropout", dropout, 0.0, 1.0)
         self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, 0.0, 1.0)
-        self.seed = seed_or_none(owner, seed)
-        self._masks_made = 0
 
     def get_config(self) -> dict[str, Any]:
         config = super().get_config()
@@ -257,9 +256,7 @@ class UnitsCell(RNNCell):
         """Zeros for what is dropped, and for the rest what keeps the mean; None if nothing is dropped."""
         if not training or rate == 0:
             return None
-        seed = None if self.seed is None else self.seed + self._masks_made
-        self._masks_made += 1
-        whole = ones(shape, dtype)
+        seed, whole = self._next_seed(), ones(shape, dtype)
         return mul(whole, 0.0) if rate == 1 else random.dropout(whole, rate, seed=seed)
 
 
