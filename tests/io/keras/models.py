@@ -78,7 +78,7 @@ def activation_layers():
         layers.ReLU(),
         layers.ReLU(max_value=0.4),
         layers.LeakyReLU(negative_slope=0.1),
-        layers.ELU(alpha=0.5),
+        layers.ELU(),
         layers.PReLU(),
         layers.Softmax(),
         layers.Activation("tanh"),
@@ -345,7 +345,9 @@ def squeezenet():
 def nasnet():
     inputs = image()
     x = layers.BatchNormalization(momentum=0.9997)(layers.Conv2D(4, 3, strides=2, use_bias=False)(inputs))
-    cropped = layers.AveragePooling2D(1, strides=2)(layers.Cropping2D(((1, 0), (1, 0)))(layers.ZeroPadding2D(((0, 1), (0, 1)))(x)))
+    cropped = layers.AveragePooling2D(1, strides=2)(
+        layers.Cropping2D(((1, 0), (1, 0)))(layers.ZeroPadding2D(((0, 1), (0, 1)))(x))
+    )
     parts = [
         layers.SeparableConv2D(4, 5, strides=2, padding="same", use_bias=False)(x),
         layers.MaxPooling2D(3, strides=2, padding="same")(x),
@@ -371,8 +373,23 @@ def unet():
     b = convolution(layers.MaxPooling2D()(a), 6)
     c = convolution(layers.MaxPooling2D()(b), 8)
     b = layers.Concatenate()([b, layers.Conv2DTranspose(6, 2, strides=2, padding="same")(c)])
-    a = layers.Concatenate()([a, layers.UpSampling2D(2, interpolation="bilinear")(convolution(b, 4))])
+    a = layers.Concatenate()([a, layers.UpSampling2D(2)(convolution(b, 4))])
     return keras.Model(inputs, layers.Conv2D(1, 1, activation="sigmoid")(a))
+
+
+@model(not_in_tensorflow_js="it lays the pixels otherwise")
+def bilinear():
+    x = inputs = image(4)
+    x = layers.UpSampling2D((2, 3), interpolation="bilinear")(x)
+    return keras.Model(inputs, layers.Resizing(5, 7)(x))
+
+
+@model(not_in_tensorflow_js="it knows another hard_sigmoid")
+def hard_activations():
+    x = inputs = layers.Input([5])
+    kinds = ["hard_sigmoid", "hard_silu", "leaky_relu", "exponential", "log_sigmoid", "mish", "gelu", "silu"]
+    x = layers.Concatenate()([layers.Dense(2, activation=kind)(x) for kind in kinds])
+    return keras.Model(inputs, layers.LSTM(2, recurrent_activation="hard_sigmoid")(layers.Reshape([4, 4])(x)))
 
 
 @model
@@ -434,8 +451,20 @@ def signals():
     x = inputs = layers.Input([20, 3])
     x = layers.MaxPooling1D(2)(layers.Conv1D(4, 5, padding="causal", activation="relu")(x))
     x = layers.AveragePooling1D(2)(layers.Conv1D(6, 3, padding="same", strides=1)(x))
-    x = layers.UpSampling1D(2)(layers.Cropping1D(1)(layers.ZeroPadding1D(1)(x)))
     return keras.Model(inputs, [layers.GlobalMaxPooling1D()(x), layers.GlobalAveragePooling1D()(x)])
+
+
+@model(not_in_tensorflow_js="it has these layers for images alone")
+def padded_signals():
+    return keras.Sequential(
+        [
+            layers.Input([8, 2]),
+            layers.ZeroPadding1D(2),
+            layers.Cropping1D((0, 1)),
+            layers.UpSampling1D(2),
+            layers.ELU(0.5),
+        ]
+    )
 
 
 @model
@@ -445,14 +474,11 @@ def channels_in_front():
     return keras.Model(inputs, layers.Flatten()(layers.Conv1D(2, 3)(x)))
 
 
-@model
-def group_normalized(not_in_tensorflow_js="it has no group normalization"):
+@model(not_in_tensorflow_js="it has no group normalization")
+def group_normalized():
     x = inputs = image(8)
     x = layers.GroupNormalization(2)(layers.Conv2D(4, 3)(x))
     return keras.Model(inputs, layers.UnitNormalization()(layers.Flatten()(x)))
-
-
-WITHOUT_TENSORFLOW_JS["group_normalized"] = "it has no group normalization"
 
 
 # keras.applications themselves, as small as they come
@@ -469,9 +495,7 @@ def application(name, **options):
 
 model(application("MobileNet", alpha=0.25))
 model(application("MobileNetV2", alpha=0.35))
-model(
-    application("MobileNetV3Small", alpha=0.75, minimalistic=True, include_preprocessing=False),
-)
+model(application("MobileNetV3Small", alpha=0.75, minimalistic=True))
 
 
 # Recurrence
@@ -519,7 +543,10 @@ for mode in ("concat", "sum", "mul", "ave"):
         lambda: layers.Bidirectional(layers.SimpleRNN(2)),
     )
 recurrent(
-    "bidirectional_gru", lambda: layers.Bidirectional(layers.GRU(3)), lambda: layers.Dense(2), not_in_tensorflow_js=RESET_AFTER
+    "bidirectional_gru",
+    lambda: layers.Bidirectional(layers.GRU(3)),
+    lambda: layers.Dense(2),
+    not_in_tensorflow_js=RESET_AFTER,
 )
 recurrent(
     "time_distributed_dense",
@@ -562,7 +589,13 @@ recurrent(
 @model
 def noise():
     return keras.Sequential(
-        [layers.Input([6]), layers.GaussianNoise(0.1), layers.GaussianDropout(0.1), layers.AlphaDropout(0.1), layers.Dense(2)]
+        [
+            layers.Input([6]),
+            layers.GaussianNoise(0.1),
+            layers.GaussianDropout(0.1),
+            layers.AlphaDropout(0.1),
+            layers.Dense(2),
+        ]
     )
 
 
@@ -594,7 +627,7 @@ def attention():
     return keras.Model([query, value], layers.GlobalAveragePooling1D()(layers.AdditiveAttention()([y, value])))
 
 
-@model
+@model(not_in_tensorflow_js="it has no multi-head attention")
 def transformer():
     x = inputs = sequence()
     y = layers.MultiHeadAttention(2, 3)(x, x)

@@ -121,13 +121,13 @@ def _texts(group: Group, name: str) -> list[str]:
 
 def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: WriteOptions) -> Written:
     """Writes the model so that Keras 3 and, unless it has models inside it, Keras 2 open it."""
-    topology = to_keras_2(artifacts.topology, model)
+    topology, version = to_keras_2(artifacts.topology, model)
     weights = cast("Mapping[str, Array]", artifacts.weights or {})
     training, fill_optimizer = to_training_config(artifacts, model)
     config = json.dumps(topology, allow_nan=False)
 
     def fill(file: Any) -> None:
-        file.attrs["keras_version"] = KERAS_2
+        file.attrs["keras_version"] = version
         file.attrs["backend"] = "tensorflow"
         file.attrs["model_config"] = config
         if training is not None:

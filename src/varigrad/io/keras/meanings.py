@@ -9,8 +9,17 @@ from varigrad.io.weights import ModelFileError
 
 __all__ = ["as_meant_by_keras"]
 
-# Layers that count pixels from half a pixel in Keras.
-_RESIZING = ("Resizing", "UpSampling2D")
+# Arguments that the layers here have not, with the only value that they may have.
+_ONLY: dict[str, dict[str, Any]] = {
+    "CenterCrop": {"data_format": "channels_last"},
+    "Resizing": {
+        "antialias": False,
+        "data_format": "channels_last",
+        "fill_mode": "constant",
+        "fill_value": 0.0,
+        "pad_to_aspect_ratio": False,
+    },
+}
 # Activations that are other functions since Keras 3, by their names here.
 _ACTIVATIONS_3 = {"hard_sigmoid": "hard_sigmoid_relu6"}
 
@@ -38,12 +47,21 @@ def _value(key: str, value: Any, activations: Mapping[str, str]) -> Any:
         mapping = cast("Mapping[str, Any]", value)
         result = {name: _value(name, item, activations) for name, item in mapping.items()}
         config = result.get("config")
-        if mapping.get("class_name") in _RESIZING and isinstance(config, dict):
-            bilinear = mapping["class_name"] == "Resizing" or config.get("interpolation") == "bilinear"
-            result["config"] = {**config, "half_pixel_centers": True} if bilinear else config
+        if isinstance(config, dict):
+            result["config"] = _arguments(str(mapping.get("class_name")), cast("dict[str, Any]", config))
         return result
     if isinstance(value, (list, tuple)):
         return [_value(key, item, activations) for item in cast("Sequence[Any]", value)]
     if isinstance(value, str) and "activation" in key:
         return activations.get(value, value)
     return value
+
+
+def _arguments(class_name: str, config: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a layer."""
+    only = _ONLY.get(class_name)
+    if only is not None:
+        config = {key: value for key, value in config.items() if key not in only or value not in (only[key], None)}
+    if class_name == "Resizing" or (class_name == "UpSampling2D" and config.get("interpolation") == "bilinear"):
+        config = {**config, "half_pixel_centers": True}
+    return config

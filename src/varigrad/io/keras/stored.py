@@ -7,7 +7,7 @@ calls are lists of references, as in TensorFlow.js's files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from varigrad.io.keras.layout import keras_class
@@ -225,9 +225,34 @@ def _is_reference(value: Any) -> bool:
 # For Keras 2
 
 
-def to_keras_2(topology: Mapping[str, Any], model: Any) -> Config:
-    """A model as `model_config` of an `.h5` file has it, in a form that both Keras 2 and 3 read if there is one."""
-    return _older(topology, model)
+def to_keras_2(topology: Mapping[str, Any], model: Any) -> tuple[Config, str]:
+    """A model as `model_config` of an `.h5` file has it, in a form that both Keras 2 and 3 read if there is one.
+
+    Returns:
+        The model, and the version of Keras that knows what its activations mean.
+
+    Raises:
+        ValueError: There is no such version.
+    """
+    named = set(_activations("", topology))
+    if not named & _OURS.keys():
+        return _older(topology, model), KERAS_2
+    old = sorted(named & set(_OURS.values()))
+    if old:
+        raise ValueError(f"save: {model.name} has the activation {old[0]} as Keras 2 and as Keras 3 has it; choose one")
+    return _older(topology, model), KERAS_3
+
+
+def _activations(key: str, value: Any) -> Iterator[str]:
+    """The names of activations in a stored form."""
+    if isinstance(value, Mapping):
+        for name, item in cast("Mapping[str, Any]", value).items():
+            yield from _activations(name, item)
+    elif isinstance(value, (list, tuple)):
+        for item in cast("Sequence[Any]", value):
+            yield from _activations(key, item)
+    elif isinstance(value, str) and "activation" in key:
+        yield value
 
 
 def _older(stored: Mapping[str, Any], model: Any = None) -> Config:
@@ -256,7 +281,7 @@ def _older(stored: Mapping[str, Any], model: Any = None) -> Config:
 
 def _older_value(key: str, value: Any) -> Any:
     if "activation" in key and isinstance(value, str):
-        return _VALUES["activation"].get(value) or value
+        return _OURS.get(value) or _VALUES["activation"].get(value) or value
     if key in _VALUES and isinstance(value, str):
         return _VALUES[key].get(value, value)
     if isinstance(value, (list, tuple)):
