@@ -134,7 +134,7 @@ def _margins(op: str, y_true: TensorLike, y_pred: TensorLike) -> Tensor:
 
 
 def categorical_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
-    """max(0, 1 + the largest wrong score - the right score), for targets that are one-hot along the last axis.
+    """By how much the largest wrong score comes closer to the right one than 1, for one-hot targets; else 0.
 
     Mirrors the loss `"categoricalHinge"` of TensorFlow.js.
 
@@ -175,7 +175,7 @@ def huber(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
 
 
 def categorical_crossentropy(y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False) -> Tensor:
-    """-sum(y_true * log(y_pred)) along the last axis.
+    """The sum along the last axis of -y_true * log(y_pred).
 
     Probabilities are divided by their sum and clipped to [1e-7, 1 - 1e-7]. Where they reach that end the gradient is 0,
     and it is logits that keep their digits: `from_logits=True`, or `loss=vg.losses.softmax_cross_entropy` for a model
@@ -202,9 +202,9 @@ def _crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool) -> Tensor:
 
 
 def sparse_categorical_crossentropy(y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False) -> Tensor:
-    """-log of the probability that `y_pred` gives to the class `y_true`, as `categorical_crossentropy`.
+    """The negative logarithm of the probability that `y_pred` gives to the class `y_true`.
 
-    Mirrors the loss `"sparseCategoricalCrossentropy"` of TensorFlow.js.
+    As `categorical_crossentropy` of the one-hot row. Mirrors the loss `"sparseCategoricalCrossentropy"` of TensorFlow.js.
 
     Args:
         y_true: The number of the class of each sample, `[batch, ...]` or `[batch, ..., 1]`.
@@ -253,7 +253,7 @@ def binary_crossentropy(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
 
 
 def kullback_leibler_divergence(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
-    """sum(y_true * log(y_true / y_pred)) along the last axis, with probabilities clipped to [1e-7, 1].
+    """The sum along the last axis of y_true * log(y_true / y_pred), with probabilities clipped to [1e-7, 1].
 
     Mirrors the loss `"kullbackLeiblerDivergence"` of TensorFlow.js.
 
