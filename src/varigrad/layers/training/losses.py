@@ -204,7 +204,7 @@ def _crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool) -> Tensor:
 def sparse_categorical_crossentropy(y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False) -> Tensor:
     """The negative logarithm of the probability that `y_pred` gives to the class `y_true`.
 
-    As `categorical_crossentropy` of the one-hot row. Mirrors the loss `"sparseCategoricalCrossentropy"` of TensorFlow.js.
+    Mirrors the loss `"sparseCategoricalCrossentropy"` of TensorFlow.js.
 
     Args:
         y_true: The number of the class of each sample, `[batch, ...]` or `[batch, ..., 1]`.
