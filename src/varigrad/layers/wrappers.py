@@ -97,7 +97,7 @@ def _takes_any_batch(layer: WeightHolder) -> bool:
         return False
     if isinstance(layer, LayersModel) and any(x.shape[0] is not None for x in layer.inputs):
         return False
-    return all(_takes_any_batch(inner) for inner in layer._sublayers())  # pyright: ignore[reportPrivateUsage]
+    return all(_takes_any_batch(inner) for inner in layer._sublayers())
 
 
 MERGE_MODES = ("sum", "mul", "concat", "ave")
@@ -191,8 +191,9 @@ class Bidirectional(Layer):
         if len(states) % 2:
             raise ValueError(f"{self.name}: initial_state must be the states of two layers, got {len(states)}")
         mask = as_list(mask)[0]
-        y, *y_states = as_list(self.forward_layer.call([x, *states[:half]], training=training, mask=mask))
-        z, *z_states = as_list(self.backward_layer.call([x, *states[half:]], training=training, mask=mask))
+        arguments = {"mask": mask}
+        y, *y_states = as_list(self.forward_layer._run_with([x, *states[:half]], training, arguments))
+        z, *z_states = as_list(self.backward_layer._run_with([x, *states[half:]], training, arguments))
         merged = self._merged(y, reverse(z, 1) if self.backward_layer.return_sequences else z)
         return one_or_list([*as_list(merged), *y_states, *z_states])
 
@@ -249,7 +250,7 @@ def _copy(layer: RNN, prefix: str, **changed: Any) -> RNN:
 
 def _inside(layer: WeightHolder) -> list[WeightHolder]:
     """A layer and all layers in it."""
-    inner = layer._sublayers()  # pyright: ignore[reportPrivateUsage]
+    inner = layer._sublayers()
     return [layer, *(each for one in inner for each in _inside(one))]
 
 

@@ -158,7 +158,7 @@ def test_a_cell_of_ones_own_with_weights_trains():
         def build(self, input_shape):
             self.rate = self.add_weight("rate", [1], initializer="zeros")
 
-        def call(self, inputs, training=None):
+        def call(self, inputs):
             x, total = inputs
             total = total * self.rate + x
             return [total, total]
@@ -170,6 +170,16 @@ def test_a_cell_of_ones_own_with_weights_trains():
     # total = 3 + 2 r + r², whose derivative at 0 is 2.
     _, grads = vg.variable_grads(lambda: layer(x).sum())
     assert grads["scaled_example/rate"].item() == 2
+
+
+def test_a_cell_shared_by_two_layers_has_one_set_of_weights():
+    cell = vg.layers.gru_cell(units=3)
+    whole, state = vg.layers.rnn(cell=cell, return_sequences=True), vg.layers.rnn(cell=cell)
+    np.testing.assert_array_equal(whole(X).numpy()[:, -1], state(X).numpy())
+    assert [w.name for w in whole.weights] == [w.name for w in state.weights]
+    stack = vg.layers.rnn(cell=[cell, vg.layers.gru_cell(units=1)])
+    stack(X)
+    assert stack.weights[:3] == whole.weights
 
 
 def test_states_of_another_shape_than_the_output():

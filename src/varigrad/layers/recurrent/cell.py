@@ -71,7 +71,7 @@ class RNNCell(Layer):
         """
 
         def step(x: Tensor, states: Sequence[Tensor]) -> tuple[Tensor, Sequence[Tensor]]:
-            output, *after = self.call([x, *states], training=training)
+            output, *after = self._run([x, *states], training)
             return output, after
 
         return unstack(inputs, 1), step

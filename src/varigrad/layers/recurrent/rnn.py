@@ -155,8 +155,9 @@ class RNN(Layer):
         self._check(shape)
         step = (shape[0], *shape[2:])
         self._features = step[1:]
-        self.cell.build(step)
-        self.cell.built = True
+        if not self.cell.built:  # it may be another layer's too
+            self.cell.build(step)
+            self.cell.built = True
         if self._stateful:
             batch = shape[0]
             if batch is None:
@@ -220,7 +221,7 @@ class RNN(Layer):
         if self._stateful:
             with observing(instead_of=Tape):
                 for state, value in zip(self._states, states):
-                    assign(state, value)
+                    assign(state, value.cast(state.dtype))
         return [output, *states] if self.return_state else output
 
     def _first_states(self, x: Tensor, initial: Sequence[Tensor]) -> Sequence[Tensor]:
@@ -347,5 +348,5 @@ _TENSORS = (Tensor, SymbolicTensor)
 def give_dtype(layer: WeightHolder, dtype: str | None) -> None:
     """Has a layer, and the layers inside, make weights of a dtype, as far as it has none of its own."""
     layer.dtype = layer.dtype or dtype
-    for inner in layer._sublayers():  # pyright: ignore[reportPrivateUsage]
+    for inner in layer._sublayers():
         give_dtype(inner, layer.dtype)

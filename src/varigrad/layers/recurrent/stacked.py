@@ -53,9 +53,10 @@ class StackedRNNCells(RNNCell):
     def build(self, input_shape: Any) -> None:
         step = first_shape(input_shape)
         for place, cell in enumerate(self.cells):
-            with name_scope(f"RNNCell_{place}"):
-                cell.build(step)
-            cell.built = True
+            if not cell.built:
+                with name_scope(f"RNNCell_{place}"):
+                    cell.build(step)
+                cell.built = True
             step = (step[0], *cell.state_shapes(step)[0])
 
     def states_by_cell(self, states: Sequence[Tensor]) -> list[Sequence[Tensor]]:
@@ -72,7 +73,7 @@ class StackedRNNCells(RNNCell):
         output, *states = inputs
         after: list[Tensor] = []
         for cell, own in zip(self.cells, self.states_by_cell(states)):
-            output, *own = cell.call([output, *own], training=training)
+            output, *own = cell._run([output, *own], training)
             after = [*own, *after]
         return [output, *after]
 
