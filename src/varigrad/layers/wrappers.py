@@ -97,7 +97,7 @@ def _takes_any_batch(layer: WeightHolder) -> bool:
         return False
     if isinstance(layer, LayersModel) and any(x.shape[0] is not None for x in layer.inputs):
         return False
-    return all(_takes_any_batch(inner) for inner in layer._sublayers())
+    return all(_takes_any_batch(inner) for inner in layer._sublayers())  # pyright: ignore[reportPrivateUsage]
 
 
 MERGE_MODES = ("sum", "mul", "concat", "ave")
@@ -250,7 +250,7 @@ def _copy(layer: RNN, prefix: str, **changed: Any) -> RNN:
 
 def _inside(layer: WeightHolder) -> list[WeightHolder]:
     """A layer and all layers in it."""
-    inner = layer._sublayers()
+    inner = layer._sublayers()  # pyright: ignore[reportPrivateUsage]
     return [layer, *(each for one in inner for each in _inside(one))]
 
 

@@ -348,5 +348,5 @@ _TENSORS = (Tensor, SymbolicTensor)
 def give_dtype(layer: WeightHolder, dtype: str | None) -> None:
     """Has a layer, and the layers inside, make weights of a dtype, as far as it has none of its own."""
     layer.dtype = layer.dtype or dtype
-    for inner in layer._sublayers():
+    for inner in layer._sublayers():  # pyright: ignore[reportPrivateUsage]
         give_dtype(inner, layer.dtype)
