@@ -220,6 +220,8 @@ class Layer(WeightHolder):
         if accepted is not None:
             if "mask" not in accepted:
                 given.pop("mask", None)
+            elif "mask" in given:
+                given["mask"] = _mask_tensors(self.name, given["mask"])
             for name in given:
                 if name not in accepted:
                     raise TypeError(f"{self.name}: call takes no argument {name!r}{suggestion(name, accepted)}")
@@ -410,6 +412,17 @@ def _arguments_of(call: Any) -> frozenset[str] | None:
     if code is None or code.co_flags & 0x08:
         return None
     return frozenset(code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount])
+
+
+def _mask_tensors(owner: str, mask: Any) -> Any:
+    """A mask, or a list of masks, as tensors of bools."""
+    if mask is None or (isinstance(mask, Tensor) and mask.storage.dtype.kind == "b"):
+        return mask
+    if isinstance(mask, (list, tuple)):
+        items = cast("Sequence[Any]", mask)
+        if any(item is None or isinstance(item, (Tensor, np.ndarray)) for item in items):
+            return [_mask_tensors(owner, item) for item in items]
+    return convert(mask, owner, "mask").cast("bool")
 
 
 def _shapes(inputs: Any) -> Any:

@@ -88,6 +88,12 @@ def test_what_is_masked_does_not_leak_into_result_or_gradient(kind):
         assert np.isfinite(grads[weight.name].numpy()).all()
 
 
+@pytest.mark.parametrize("mask", [MASK, MASK.tolist(), MASK.astype(int), vg.tensor(MASK.astype(np.float32))])
+def test_a_mask_may_be_numbers(mask):
+    layer = make("gru")
+    np.testing.assert_array_equal(layer(X, mask=mask).numpy(), layer(X, mask=vg.tensor(MASK)).numpy())
+
+
 def test_a_mask_of_a_backwards_layer_is_turned_around_like_its_outputs():
     first = make("gru", go_backwards=True, return_sequences=True)
     second = make("gru", return_sequences=True)
