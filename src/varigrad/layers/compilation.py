@@ -78,7 +78,8 @@ def restore_training(model: LayersModel, config: Mapping[str, Any], state: Mappi
 
 def _by_variable(model: LayersModel, optimizer: Optimizer, state: Mapping[str, Array]) -> dict[str, Array]:
     """The state with the names of the model's variables in place of those in the file."""
-    renamed = {name: values for name, values in state.items() if "/" not in name}
+    slots = tuple(f"/{slot}" for slot in optimizer.slot_names)
+    renamed = {name: values for name, values in state.items() if not name.endswith(slots)}
     trainable = model.trainable_weights
     variables = {weight.original_name: weight for weight in model.weights}
     for slot in optimizer.slot_names:
