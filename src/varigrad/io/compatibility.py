@@ -37,8 +37,9 @@ _LAYER_NAMES = """
     SimpleRNN SimpleRNNCell Softmax SpatialDropout1D StackedRNNCells ThresholdedReLU TimeDistributed UpSampling2D
     ZeroPadding2D
 """
+# It has gelu_new too, but takes the name in a file for geluNew, which it does not know.
 _ACTIVATION_NAMES = """
-    elu gelu gelu_new hard_sigmoid linear log_softmax mish relu relu6 selu sigmoid softmax softplus softsign swish tanh
+    elu gelu hard_sigmoid linear log_softmax mish relu relu6 selu sigmoid softmax softplus softsign swish tanh
 """
 # Initializers, regularizers and constraints.
 _OBJECT_NAMES = """
@@ -62,13 +63,35 @@ _AREAS = _Limit(
     lambda config: bool(config.get("half_pixel_centers")), True, "it lays pixels otherwise when it resizes bilinearly"
 )
 _RESET_AFTER = _Limit(lambda config: bool(config.get("reset_after")), False, "its GRU has no reset_after")
-_CAUSAL = _Limit(
-    lambda config: config.get("padding") == "causal" and config.get("data_format") == "channels_first",
+_CAUSAL = _Limit(lambda config: config.get("padding") == "causal", False, "it has no causal padding")
+_FIRST = _Limit(
+    lambda config: config.get("data_format") == "channels_first",
+    True,
+    "its Conv1D moves channels last and does not move those of the result back",
+)
+_BIASED_FIRST = _Limit(
+    lambda config: config.get("data_format") == "channels_first" and bool(config.get("use_bias")),
     False,
-    "it has causal padding for channels_last alone",
+    "its SeparableConv2D adds the bias along another axis than channels_first",
+)
+_DILATED = _Limit(
+    lambda config: config.get("dilation_rate") not in (None, 1, [1, 1]),
+    True,
+    "its DepthwiseConv2D passes over dilation_rate",
+)
+_LONGER = _Limit(
+    lambda config: config.get("output_padding") is not None, True, "its transposed convolutions have no output_padding"
+)
+_IN_NO_MODEL = _Limit(lambda config: True, False, "its layer of that name does not run inside a model")
+_TWICE = _Limit(
+    lambda config: bool(config.get("stateful") and config.get("return_state")),
+    True,
+    "its layers with return_state move their state on once for each of their outputs",
 )
 _KEPT = _Limit(lambda config: bool(config.get("keepdims")), True, "its global pooling has no keepdims")
-_ZEROS = _Limit(lambda config: bool(config.get("zero_output_for_mask")), True, "it has no zero_output_for_mask")
+_ZEROS = _Limit(
+    lambda config: bool(config.get("zero_output_for_mask")), True, "it has no zeros as outputs where there is a mask"
+)
 _ALPHA = _Limit(lambda config: config.get("alpha", 1.0) != 1.0, False, "its ELU layer has alpha 1 alone")
 _BENT = _Limit(
     lambda config: bool(config.get("negative_slope") or config.get("threshold")),
@@ -76,20 +99,27 @@ _BENT = _Limit(
     "its ReLU layer has neither negative_slope nor threshold",
 )
 _LIMITS: dict[str, tuple[_Limit, ...]] = {
-    "Conv1D": (_CAUSAL,),
-    "ConvLSTM2D": (_ZEROS,),
+    "CategoryEncoding": (_IN_NO_MODEL,),
+    "CenterCrop": (_IN_NO_MODEL,),
+    "Conv1D": (_CAUSAL, _FIRST),
+    "Conv2DTranspose": (_LONGER,),
+    "Conv3DTranspose": (_LONGER,),
+    "ConvLSTM2D": (_ZEROS, _TWICE),
+    "DepthwiseConv2D": (_DILATED,),
     "ELU": (_ALPHA,),
-    "GRU": (_RESET_AFTER, _ZEROS),
+    "GRU": (_RESET_AFTER, _ZEROS, _TWICE),
     "GRUCell": (_RESET_AFTER,),
     "GlobalAveragePooling1D": (_KEPT,),
     "GlobalAveragePooling2D": (_KEPT,),
     "GlobalMaxPooling1D": (_KEPT,),
     "GlobalMaxPooling2D": (_KEPT,),
-    "LSTM": (_ZEROS,),
-    "RNN": (_ZEROS,),
+    "LSTM": (_ZEROS, _TWICE),
+    "RNN": (_ZEROS, _TWICE),
+    "RandomWidth": (_IN_NO_MODEL,),
     "ReLU": (_BENT,),
-    "Resizing": (_AREAS,),
-    "SimpleRNN": (_ZEROS,),
+    "Resizing": (_IN_NO_MODEL,),
+    "SeparableConv2D": (_BIASED_FIRST,),
+    "SimpleRNN": (_ZEROS, _TWICE),
     "UpSampling2D": (_AREAS,),
 }
 
@@ -100,7 +130,24 @@ def tensorflow_js_problems(stored: Config) -> list[Problem]:
     Args:
         stored: The model's stored form here, as `model.to_json` gives it.
     """
-    return list(_problems(stored))
+    masked = any(_makes_mask(each) for each in _objects(stored))
+    return [problem for problem in _problems(stored) if masked or problem.reason != _ZEROS.reason]
+
+
+def _objects(value: Any) -> Iterator[Config]:
+    """Every object in a stored form."""
+    if isinstance(value, Mapping):
+        fields = cast("Config", value)
+        if "class_name" in fields:
+            yield fields
+        value = list(fields.values())
+    if isinstance(value, (list, tuple)):
+        for item in cast("Sequence[Any]", value):
+            yield from _objects(item)
+
+
+def _makes_mask(stored: Config) -> bool:
+    return stored["class_name"] == "Masking" or bool(stored.get("config", {}).get("mask_zero"))
 
 
 def _problems(stored: Config) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ __all__ = ["as_meant_by_keras"]
 # Arguments that the layers here have not, with the only value that they may have.
 _ONLY: dict[str, dict[str, Any]] = {
     "CenterCrop": {"data_format": "channels_last"},
+    "EinsumDense": {"activity_regularizer": None},
     "Resizing": {
         "antialias": False,
         "data_format": "channels_last",
