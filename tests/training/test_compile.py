@@ -1,5 +1,8 @@
 """`compile`: names, functions and objects for optimizers, losses and metrics; and its stored form."""
 
+import copy as copying
+import pickle
+
 import numpy as np
 import pytest
 
@@ -233,3 +236,118 @@ def test_a_loss_of_ones_own_cannot_be_stored():
 def test_a_stored_form_that_is_none_is_an_error(stored):
     with pytest.raises(ValueError, match="load_training_config"):
         make_model().load_training_config(stored)
+
+
+# Compiled steps
+
+
+def convolutional():
+    return vg.sequential(
+        layers=[
+            vg.layers.conv2d(filters=3, kernel_size=3, activation="relu", input_shape=[6, 6, 1]),
+            vg.layers.batch_normalization(),
+            vg.layers.max_pooling2d(pool_size=2),
+            vg.layers.flatten(),
+            vg.layers.dense(units=3, activation="softmax", kernel_regularizer=vg.regularizers.l2()),
+        ]
+    )
+
+
+def recurrent():
+    return vg.sequential(
+        layers=[
+            vg.layers.masking(mask_value=0.0, input_shape=[4, 2]),
+            vg.layers.lstm(units=3, return_sequences=True),
+            vg.layers.time_distributed(layer=vg.layers.dense(units=1)),
+        ]
+    )
+
+
+RANDOM = np.random.default_rng(0)
+SEQUENCES = RANDOM.normal(size=(10, 4, 2)) * (np.arange(4) < RANDOM.integers(1, 5, size=10)[:, None])[..., None]
+CASES = {
+    "dense": (make_model, RANDOM.normal(size=(10, 2)), RANDOM.normal(size=(10, 1)), "mse"),
+    "convolutional": (
+        convolutional,
+        RANDOM.normal(size=(10, 6, 6, 1)),
+        np.arange(10) % 3,
+        "sparse_categorical_crossentropy",
+    ),
+    "recurrent": (recurrent, SEQUENCES, RANDOM.normal(size=(10, 4, 1)), "mse"),
+    "two outputs": (forked, RANDOM.normal(size=(10, 2)), [np.ones(10), np.eye(3)[np.arange(10) % 3]], "mse"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_steps_do_what_others_do(case, weighted):
+    make, x, y, loss = CASES[case]
+    eager, compiled = make(), make()
+    compiled.set_weights([w.numpy() for w in eager.get_weights()])
+    histories = []
+    for model, jit in ((eager, False), (compiled, True)):
+        model.compile(optimizer="adam", loss=loss, metrics=["ce" if make is convolutional else "mae"], jit=jit)
+        weights = np.arange(10.0) / 5 if weighted else None
+        history = model.fit(x, y, batch_size=4, epochs=4, shuffle=False, sample_weight=weights, verbose=0).history
+        histories.append(history)
+    for name, values in histories[0].items():
+        np.testing.assert_allclose(values, histories[1][name], rtol=1e-4, atol=1e-6, err_msg=name)
+    for a, b in zip(eager.get_weights(), compiled.get_weights(), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_compiled_steps_follow_frozen_layers_rates_and_new_optimizers():
+    x, y = np.ones([2, 2]), np.zeros([2, 1])
+    eager, compiled = (
+        vg.sequential(
+            layers=[
+                vg.layers.dense(units=2, kernel_initializer="ones", input_shape=[2]),
+                vg.layers.dense(units=1, kernel_initializer="ones"),
+            ]
+        )
+        for _ in range(2)
+    )
+    for model, jit in ((eager, False), (compiled, True)):
+        model.compile(optimizer=vg.train.sgd(0.01), loss="mse", jit=jit)
+        for _ in range(3):
+            model.train_on_batch(x, y)
+        model.optimizer.learning_rate = 0.001
+        model.train_on_batch(x, y)
+        model.layers[0].trainable = False
+        for _ in range(3):
+            model.train_on_batch(x, y)
+        model.optimizer = vg.train.momentum(0.01, 0.9)
+        model.layers[0].trainable = True
+        for _ in range(3):
+            model.train_on_batch(x, y)
+    for a, b in zip(eager.get_weights(), compiled.get_weights(), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
+
+
+def test_dropout_of_compiled_steps_is_drawn_anew():
+    model = vg.sequential(layers=[vg.layers.dropout(rate=0.5, input_shape=[50]), vg.layers.dense(units=1)])
+    model.compile(optimizer=vg.train.sgd(0.0), loss="mse", jit=True)
+    losses = [model.train_on_batch(np.ones([1, 50]), [1.0]) for _ in range(5)]
+    assert len(set(losses)) == 5
+
+
+# Copies
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("how", ["copy", "pickle"])
+def test_a_copy_trains_apart(how, jit):
+    model = make_model()
+    model.compile(optimizer="adam", loss="mse", metrics=["mae", "auc"], jit=jit)
+    model.fit([[1.0, 2.0]], [1.0], epochs=3, verbose=0)
+    before = [w.numpy() for w in model.get_weights()]
+    copy = copying.deepcopy(model) if how == "copy" else pickle.loads(pickle.dumps(model))
+    assert copy.optimizer.iterations == 3
+    copy.fit([[1.0, 2.0]], [1.0], verbose=0)
+    for ours, theirs, was in zip(model.get_weights(), copy.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), was)
+        assert not (theirs.numpy() == was).any()
+    assert copy.metrics_names == model.metrics_names
+    model.fit([[1.0, 2.0]], [1.0], verbose=0)  # the copy went on as the model does
+    for ours, theirs in zip(model.get_weights(), copy.get_weights(), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)

@@ -40,12 +40,13 @@ class Measure(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """A loss and its weight for each output, None for one that is not trained, and what is measured."""
+    """A loss and its weight for each output, None for one that is not trained; what is measured; and how steps run."""
 
     losses: list[LossFunction | None]
     loss_weights: list[float]
     loss_names: list[str]
     measures: list[Measure]
+    jit: bool
 
     @property
     def names(self) -> list[str]:
@@ -60,6 +61,7 @@ def compiled_with(
     metrics: Any,
     loss_weights: Any,
     weighted_metrics: Any,
+    jit: bool,
 ) -> Compiled:
     """Looks up what `compile` was given.
 
@@ -87,7 +89,7 @@ def compiled_with(
         else measure
         for place, measure in enumerate(found)
     ]
-    return Compiled(losses, weights, names, measures)
+    return Compiled(losses, weights, names, measures, jit)
 
 
 def get_optimizer(identifier: Any) -> AnyOptimizer:

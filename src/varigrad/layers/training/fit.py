@@ -12,7 +12,7 @@ from varigrad.layers.training.batches import ArrayBatches, Batches, IterableBatc
 from varigrad.layers.training.evaluation import validation
 from varigrad.layers.training.interruption import Interruption
 from varigrad.layers.training.samples import read_samples
-from varigrad.layers.training.step import Meter, train_step
+from varigrad.layers.training.step import Meter
 from varigrad.layers.training.warning_signs import LossWatch, warn_of_different_tail
 from varigrad.train import GradientAccumulator
 
@@ -46,11 +46,11 @@ def train(
             for epoch in range(initial_epoch, epochs):
                 callbacks.on_epoch_begin(epoch, {})
                 meter.reset()
-                weights, number = model.trainable_weights, -1
+                step, number = model.step_with(optimizer), -1
                 for number, batch in enumerate(batches.epoch()):
                     place = {"batch": number, "size": batch.size}
                     callbacks.on_batch_begin(number, place)
-                    seen = train_step(model, compiled, batch, optimizer, weights)
+                    seen = step(batch)
                     callbacks.on_batch_end(number, {**place, **meter.add(batch, seen)})
                     interruption.check()
                     if model.stop_training:

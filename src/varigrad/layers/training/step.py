@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from varigrad.autodiff import variable_grads
+from varigrad.jit import jit
 from varigrad.layers.training.losses import losses_of
 from varigrad.layers.training.samples import Batch
 from varigrad.layers.training.weighting import scale_to, weighted_mean
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from varigrad.layers.training.compiled import AnyOptimizer, Compiled
     from varigrad.layers.training.trainable import Trainable
 
-__all__ = ["Meter", "Seen", "run_batch", "train_step"]
+__all__ = ["Meter", "Seen", "Step", "make_step", "run_batch", "train_step"]
 
 
 class Seen(NamedTuple):
@@ -27,6 +29,22 @@ class Seen(NamedTuple):
     losses: list[Tensor | None]
     outputs: list[Tensor]
     masks: list[Tensor | None]
+
+
+# Takes a step of training on a batch.
+Step: TypeAlias = Callable[[Batch], Seen]
+
+
+def make_step(model: Trainable, compiled: Compiled, optimizer: AnyOptimizer, weights: list[Variable]) -> Step:
+    """The step that trains these weights of a model."""
+    if not compiled.jit or isinstance(optimizer, GradientAccumulator):  # which counts batches between its updates
+        return lambda batch: train_step(model, compiled, batch, optimizer, weights)
+
+    @jit
+    def step(x: Any, y: list[Tensor | None], sample_weights: list[Tensor | None]) -> tuple[Any, ...]:
+        return tuple(train_step(model, compiled, Batch(x, y, sample_weights, 0), optimizer, weights))
+
+    return lambda batch: Seen(*step(batch.x, batch.y, batch.weights))
 
 
 def train_step(

@@ -13,10 +13,11 @@ from varigrad.layers.base import Layer
 from varigrad.layers.training.batches import ArrayBatches, IterableBatches
 from varigrad.layers.training.compiled import AnyOptimizer, Compiled, compiled_with, get_optimizer
 from varigrad.layers.training.config import load_training_config, training_config
+from varigrad.layers.training.copied import CopiedOptimizer, copied_optimizer, optimizer_for
 from varigrad.layers.training.evaluation import as_scalars, evaluate_batches
 from varigrad.layers.training.fit import fit_arrays, fit_batches
 from varigrad.layers.training.samples import read_samples
-from varigrad.layers.training.step import Meter, run_batch, train_step
+from varigrad.layers.training.step import Meter, Step, make_step, run_batch
 from varigrad.train import GradientAccumulator, Optimizer
 
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ class Trainable(Layer):
     # Set to True, by a callback for instance, to end training after the batch.
     stop_training: bool = False
     _compiled: Compiled | None = None
-    _optimizer: AnyOptimizer | None = None
+    _optimizer: AnyOptimizer | CopiedOptimizer | None = None
     _meter: Meter | None = None
+    _training_steps: dict[tuple[int, ...], Step]
     _in_training = False
 
     if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class Trainable(Layer):
         metrics: Any = None,
         loss_weights: Any = None,
         weighted_metrics: Any = None,
+        jit: bool = False,
     ) -> None:
         """Says how the model is to be trained. Mirrors `tf.LayersModel.compile`.
 
@@ -73,6 +76,8 @@ class Trainable(Layer):
                 perhaps a dict of them by output. See `vg.metrics`.
             loss_weights: Factors for the losses of the outputs, as a list or dict.
             weighted_metrics: Like `metrics`, but sample weights and class weights count in them.
+            jit: Whether training compiles its steps with `vg.jit`, which makes them faster, and rounds some sums in
+                another order; steps of accumulated gradients are not compiled.
 
         Raises:
             ValueError: A name is unknown, or something is given for another number of outputs.
@@ -86,8 +91,8 @@ class Trainable(Layer):
         if not self.outputs:
             raise ValueError(f"compile: {self.name} has no layers yet; add some first")
         chosen = get_optimizer(optimizer)
-        compiled = compiled_with(self.output_names, self.outputs, loss, metrics, loss_weights, weighted_metrics)
-        self._optimizer, self._compiled, self._meter = chosen, compiled, None
+        compiled = compiled_with(self.output_names, self.outputs, loss, metrics, loss_weights, weighted_metrics, jit)
+        self._optimizer, self._compiled, self._meter, self._training_steps = chosen, compiled, None, {}
         self.loss, self.metrics, self.loss_weights = loss, metrics, loss_weights
 
     def compiled(self, op: str) -> Compiled:
@@ -110,6 +115,8 @@ class Trainable(Layer):
         """The optimizer that the model was compiled with; another may be assigned."""
         if self._optimizer is None:
             raise ValueError(f"optimizer: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
+        if isinstance(self._optimizer, CopiedOptimizer):
+            self._optimizer = optimizer_for(self._optimizer, self.weights)
         return self._optimizer
 
     @optimizer.setter
@@ -361,7 +368,7 @@ class Trainable(Layer):
         compiled = self.compiled("train_on_batch")
         batch = read_samples(self, "train_on_batch", x, y, sample_weight, class_weight).batch(slice(None))
         with self.training_now("train_on_batch"):
-            seen = train_step(self, compiled, batch, self.optimizer, self.trainable_weights)
+            seen = self.step_with(self.optimizer)(batch)
         return self._measured(compiled, batch, seen, reset_metrics)
 
     def test_on_batch(self, x: Any, y: Any, *, sample_weight: Any = None, reset_metrics: bool = True) -> Any:
@@ -397,6 +404,16 @@ class Trainable(Layer):
         values = list(logs.values() if reset else self._meter.means().values())
         return values[0] if len(values) == 1 else values
 
+    def step_with(self, optimizer: AnyOptimizer) -> Step:
+        """The step of training on a batch, for the weights that are trained now."""
+        compiled, weights = self.compiled("fit"), self.trainable_weights
+        if not compiled.jit:
+            return make_step(self, compiled, optimizer, weights)
+        key = (id(optimizer), *map(id, weights))  # of objects that the step keeps alive
+        if key not in self._training_steps:
+            self._training_steps[key] = make_step(self, compiled, optimizer, weights)
+        return self._training_steps[key]
+
     @contextmanager
     def training_now(self, op: str) -> Generator[None]:
         """Marks the model as in training inside the block.
@@ -411,6 +428,12 @@ class Trainable(Layer):
             yield
         finally:
             self._in_training = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Steps are made for this model's weights, not for a copy's.
+        optimizer = None if self._optimizer is None else copied_optimizer(self.optimizer, self.weights)
+        fresh = {"_training_steps": {}, "_meter": None, "_in_training": False, "_optimizer": optimizer}
+        return {**super().__getstate__(), **fresh}
 
     def get_training_config(self) -> dict[str, Any]:
         """What the model was compiled with, as files store it. Mirrors `getTrainingConfig` of `tf.LayersModel`.
