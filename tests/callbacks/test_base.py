@@ -169,7 +169,7 @@ def test_what_is_no_callback_is_an_error(model, callbacks, options, message):
 
 
 def test_registered_constructors_make_callbacks_from_their_verbosity_on(model, monkeypatch):
-    monkeypatch.setattr("varigrad.callbacks.base._constructors", [])
+    monkeypatch.setitem(vg.register_callback_constructor.__globals__, "_constructors", [])
     made = []
 
     def make():

@@ -108,7 +108,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("varigrad.callbacks.progress._BETWEEN", 0.0)
+    monkeypatch.setitem(vg.callbacks.Progress.on_batch_end.__globals__, "_BETWEEN", 0.0)
     make_model().fit(X, Y, epochs=2, batch_size=1, verbose=1)
     shown = terminal.getvalue()
     assert "3/3" in shown

@@ -5,7 +5,7 @@ Each factory makes a callback for `fit`; the class behind it documents its argum
 
 from __future__ import annotations
 
-from varigrad.callbacks.base import Callback, CallbackList, CustomCallback, History
+from varigrad.callbacks.base import Callback, CallbackList, CustomCallback, History, Logs
 from varigrad.callbacks.monitoring import EarlyStopping, ModelCheckpoint, ReduceLROnPlateau, TerminateOnNaN
 from varigrad.callbacks.progress import Progress
 from varigrad.callbacks.recording import CSVLogger, LearningRateScheduler
@@ -19,6 +19,7 @@ __all__ = [
     "EarlyStopping",
     "History",
     "LearningRateScheduler",
+    "Logs",
     "ModelCheckpoint",
     "Progress",
     "ReduceLROnPlateau",

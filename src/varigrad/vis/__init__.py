@@ -7,6 +7,7 @@ vis.plot_history({"loss": losses}, "losses.png")
 
 from __future__ import annotations
 
+from varigrad.vis.live import fit_callbacks
 from varigrad.vis.training import plot_gradient_norms, plot_history
 
-__all__ = ["plot_gradient_norms", "plot_history"]
+__all__ = ["fit_callbacks", "plot_gradient_norms", "plot_history"]

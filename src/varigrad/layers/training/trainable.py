@@ -432,7 +432,7 @@ class Trainable(Layer):
     def __getstate__(self) -> dict[str, Any]:
         # Steps are made for this model's weights, not for a copy's.
         optimizer = None if self._optimizer is None else copied_optimizer(self.optimizer, self.weights)
-        fresh = {"_training_steps": {}, "_meter": None, "_in_training": False, "_optimizer": optimizer}
+        fresh: dict[str, Any] = {"_training_steps": {}, "_meter": None, "_in_training": False, "_optimizer": optimizer}
         return {**super().__getstate__(), **fresh}
 
     def get_training_config(self) -> dict[str, Any]:
