@@ -1,0 +1,176 @@
+"""Sums of products as register-tiled loops: what matrix products and convolutions have in common.
+
+c[rows, n] = sum over inner of a[rows, inner] * b[batch, inner, n], where each axis has a stride in each of the arrays,
+and n lies side by side in b and c. A tile of rows times a strip of n stays in registers while the sum runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from varigrad.backends.llvm.accumulation import Accumulator
+from varigrad.backends.llvm.code import Code, Index, Kind, Operand
+
+__all__ = ["Contraction", "Inner", "Row"]
+
+_UNROLLED = 4  # an innermost sum this long or shorter is written out
+
+
+class Row(NamedTuple):
+    """An axis of the result: its length and its strides in a, b and c."""
+
+    size: int
+    a: int
+    b: int
+    c: int
+
+
+class Inner(NamedTuple):
+    """An axis that is summed over: its length and its strides in a and b."""
+
+    size: int
+    a: int
+    b: int
+
+
+class Contraction(NamedTuple):
+    """One such sum of products. The last axis of rows is that which tiles are cut from."""
+
+    rows: tuple[Row, ...]
+    inner: tuple[Inner, ...]
+    n: int
+    kind: Kind
+    lanes: int
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for routines whose code is the same."""
+        return ("contraction", *self)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """None."""
+        return ()
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the work may be divided."""
+        return self.rows[0].size if len(self.rows) > 1 else -(-self.n // (self.lanes * self._tile[1]))
+
+    @property
+    def _tile(self) -> tuple[int, int]:
+        """The most rows of a tile, and the vectors of a strip: together what the registers hold."""
+        registers = 24 if self.lanes == 16 else 12
+        vectors = -(-self.n // self.lanes)
+        rows = self.rows[-1].size
+        strip = min(vectors, max(2, registers // rows, 1) if rows < 6 else 2)
+        return max(1, min(rows, registers // strip)), strip
+
+    def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
+        """Writes the loops, for the part of the work from `begin` to `end`."""
+        _Writer(self, code, pointers).run(begin, end)
+
+
+class _Writer:
+    def __init__(self, plan: Contraction, code: Code, pointers: Sequence[str]) -> None:
+        self.plan = plan
+        self.code = code
+        self.a, self.b, self.c = pointers
+        self.lanes = min(plan.lanes, 1 << (plan.n - 1).bit_length())
+        self.most, self.strip = plan._tile  # pyright: ignore[reportPrivateUsage]
+        self.start = (0, 0, 0)
+
+    def run(self, begin: Index, end: Index) -> None:
+        *outer, last = self.plan.rows
+        places: tuple[Index, Index, Index] = (0, 0, 0)
+        if outer:
+            with self.code.loop(begin, end) as index:
+                places = self.moved(places, outer[0], index)
+                self.strips(
+                    0, None, lambda n, width: self.over(outer[1:], places, lambda at: self.tiles(at, last, n, width))
+                )
+        else:
+            self.strips(begin, end, lambda n, width: self.tiles(places, last, n, width))
+
+    def moved(self, places: tuple[Index, Index, Index], row: Row, index: Index) -> tuple[Index, Index, Index]:
+        code = self.code
+        strides = (row.a, row.b, row.c)
+        a, b, c = [code.plus(place, code.times(index, stride)) for place, stride in zip(places, strides)]
+        return a, b, c
+
+    def over(
+        self,
+        rows: Sequence[Row],
+        places: tuple[Index, Index, Index],
+        body: Callable[[tuple[Index, Index, Index]], None],
+    ) -> None:
+        if not rows:
+            body(places)
+            return
+        with self.code.loop(0, rows[0].size) as index:
+            self.over(rows[1:], self.moved(places, rows[0], index), body)
+
+    def strips(self, begin: Index, end: Index | None, body: Callable[[Index, int], None]) -> None:
+        """Strips of n, from one to another or all of them."""
+        code = self.code
+        width = self.lanes * self.strip
+        count, rest = divmod(self.plan.n, width)
+        last = count if end is None else code.least(end, count) if rest else end
+        if count:
+            with code.loop(begin, last) as index:
+                body(code.times(index, width), width)
+        if rest and end is None:
+            body(count * width, rest)
+        elif rest:
+            with code.when(code.pure(f"icmp sgt i64 {end}, {count}")):
+                body(count * width, rest)
+
+    def tiles(self, places: tuple[Index, Index, Index], row: Row, n: Index, width: int) -> None:
+        """The last axis of rows, in tiles whose sizes differ by one at most."""
+        count = -(-row.size // self.most)
+        size, larger = divmod(row.size, count)
+        first = 0
+        for rows, number in ((size + 1, larger), (size, count - larger)):
+            if number:
+                with self.code.loop(first, first + rows * number, rows) as index:
+                    self.tile(self.moved(places, row, index), row, rows, n, width)
+                first += rows * number
+
+    def tile(self, places: tuple[Index, Index, Index], row: Row, rows: int, n: Index, width: int) -> None:
+        """One tile: the sum, and its result to memory."""
+        code, kind, lanes = self.code, self.plan.kind, self.lanes
+        vectors = range(0, width, lanes)
+        sums = [[Accumulator(code, "dot", kind, lanes, 1) for _ in vectors] for _ in range(rows)]
+        for line in sums:
+            for accumulator in line:
+                accumulator.start()
+        a, b, c = places
+        self.sum(self.plan.inner, a, code.plus(b, n), row, sums, width)
+        for r, line in enumerate(sums):
+            for first, accumulator in zip(vectors, line, strict=True):
+                place = code.plus(code.plus(c, n), r * row.c + first)
+                code.store(accumulator.vector(), self.c, place, min(lanes, width - first))
+
+    def sum(
+        self, inner: Sequence[Inner], a: Index, b: Index, row: Row, sums: list[list[Accumulator]], width: int
+    ) -> None:
+        code = self.code
+        if inner:
+            first, *rest = inner
+            if not rest and first.size <= _UNROLLED:
+                for k in range(first.size):
+                    self.sum(rest, code.plus(a, k * first.a), code.plus(b, k * first.b), row, sums, width)
+                return
+            with code.loop(0, first.size) as k:
+                here = code.plus(a, code.times(k, first.a)), code.plus(b, code.times(k, first.b))
+                self.sum(rest, *here, row, sums, width)
+            return
+        kind, lanes = self.plan.kind, self.lanes
+        strip: list[Operand] = []
+        for first in range(0, width, lanes):
+            strip.append(code.load(self.b, code.plus(b, first), kind, lanes, min(lanes, width - first)))
+        for r, line in enumerate(sums):
+            x = code.splat(code.load(self.a, code.plus(a, r * row.a), kind), lanes)
+            for y, accumulator in zip(strip, line, strict=True):
+                accumulator.take_product(x, y)
