@@ -449,7 +449,7 @@ def volumes():
 @model
 def signals():
     x = inputs = layers.Input([20, 3])
-    x = layers.MaxPooling1D(2)(layers.Conv1D(4, 5, padding="causal", activation="relu")(x))
+    x = layers.MaxPooling1D(2)(layers.Conv1D(4, 5, padding="same", activation="relu")(x))
     x = layers.AveragePooling1D(2)(layers.Conv1D(6, 3, padding="same", strides=1)(x))
     return keras.Model(inputs, [layers.GlobalMaxPooling1D()(x), layers.GlobalAveragePooling1D()(x)])
 
@@ -459,6 +459,7 @@ def padded_signals():
     return keras.Sequential(
         [
             layers.Input([8, 2]),
+            layers.Conv1D(3, 2, padding="causal"),
             layers.ZeroPadding1D(2),
             layers.Cropping1D((0, 1)),
             layers.UpSampling1D(2),
