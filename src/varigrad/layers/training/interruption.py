@@ -17,7 +17,8 @@ class Interruption:
     """
 
     def __init__(self) -> None:
-        self._pressed = False
+        self.pressed = False
+        self._stopped = False
         self._before: Any = None
 
     def __enter__(self) -> Self:
@@ -33,11 +34,12 @@ class Interruption:
             signal.signal(signal.SIGINT, self._before)
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
-        if self._pressed:
+        if self.pressed and not self._stopped:
+            self._stopped = True  # a third time would disturb the cleaning up
             raise KeyboardInterrupt
-        self._pressed = True
+        self.pressed = True
 
     def check(self) -> None:
         """Raises KeyboardInterrupt if Ctrl-C has been pressed."""
-        if self._pressed:
+        if self.pressed:
             raise KeyboardInterrupt
