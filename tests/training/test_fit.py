@@ -1,5 +1,6 @@
 """`fit` is the loop that one would write by hand; and its options."""
 
+import gc
 import os
 import signal
 import warnings
@@ -441,6 +442,7 @@ def test_memory_stays_flat_over_epochs():
     model = make_model()
     model.compile(optimizer="adam", loss="mean_squared_error", metrics=["mae"])
     counts = []
+    gc.collect()  # what earlier tests left in cycles
     hooks = {"on_epoch_end": lambda epoch, logs: counts.append(vg.memory()[:3])}
     model.fit(X, Y, batch_size=8, epochs=5, callbacks=hooks, validation_data=(X, Y), verbose=0)
     assert counts[1] == counts[4]
