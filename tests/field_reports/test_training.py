@@ -294,3 +294,23 @@ def test_accumulating_batches_that_are_normalized():
     for start in range(0, 16, 4):  # each small batch moves the averages
         moving_mean = 0.99 * moving_mean + 0.01 * x[start : start + 4].mean(0)
     np.testing.assert_allclose(model.layers[0].get_weights()[2].numpy(), moving_mean, rtol=1e-5)
+
+
+# TensorBoard from training, with histograms and pictures, not just scalars (tfjs#686, #1903)
+
+
+def test_event_files_hold_scalars_histograms_and_pictures(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    model = line("ones")
+    model.compile(optimizer=vg.train.sgd(0.01), loss="mean_squared_error")
+    pictures = lambda model, epoch: {"weights": np.eye(4) * epoch}  # noqa: E731
+    callback = vg.callbacks.tensor_board(tmp_path, images=pictures)
+    model.fit([1.0, 2.0], [1.0, 1.0], batch_size=1, epochs=2, callbacks=callback, verbose=0)
+    found = EventAccumulator(str(tmp_path / "train"), {"histograms": 0, "images": 0, "scalars": 0})
+    found.Reload()
+    assert [event.step for event in found.Scalars("batch_loss")] == [0, 1, 2, 3]
+    for tag in ("epoch_loss", "epoch_learning_rate"):
+        assert [event.step for event in found.Scalars(tag)] == [0, 1]
+    assert len(found.Histograms(model.weights[0].original_name)) == 2
+    assert len(found.Images("weights")) == 2

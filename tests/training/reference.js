@@ -99,6 +99,19 @@ function convolutional() {
   ]});
 }
 
+function reader() {
+  return tf.sequential({layers: [
+    tf.layers.embedding({inputDim: 6, outputDim: 3, inputLength: 5}), tf.layers.lstm({units: 4}), dense(3, 'softmax'),
+  ]});
+}
+
+function tagger() {
+  return tf.sequential({layers: [
+    tf.layers.bidirectional({layer: tf.layers.gru({units: 2, returnSequences: true}), inputShape: [4, 2], mergeMode: 'concat'}),
+    tf.layers.timeDistributed({layer: dense(3, 'softmax')}),
+  ]});
+}
+
 function normalized() {
   return tf.sequential({layers: [
     dense(4, 'linear', {inputShape: [3]}), tf.layers.batchNormalization(), tf.layers.activation({activation: 'relu'}),
@@ -169,6 +182,12 @@ Object.assign(CASES, {
   'batch normalization': {model: normalized, y: ONE, compile: {loss: 'meanSquaredError', optimizer: 'sgd'}},
   'convolution': {
     model: convolutional, x: wave([10, 6, 6, 1], 0.37), y: oneHot(10, 3),
+    compile: {loss: 'categoricalCrossentropy', optimizer: 'adam', metrics: ['accuracy']}},
+  'recurrent, words': {
+    model: reader, x: tf.tensor2d(classes(50, 6), [10, 5]), y: numbers(10, 3),
+    compile: {loss: 'sparseCategoricalCrossentropy', optimizer: 'adam', metrics: ['accuracy']}},
+  'recurrent, a class for each step': {
+    model: tagger, x: wave([10, 4, 2], 0.37), y: oneHot(40, 3).reshape([10, 4, 3]),
     compile: {loss: 'categoricalCrossentropy', optimizer: 'adam', metrics: ['accuracy']}},
   'two inputs': {
     model: joined, x: [X, wave([10, 2], 0.23)], y: ONE, compile: {loss: 'meanSquaredError', optimizer: 'adam', metrics: ['mae']}},

@@ -531,3 +531,54 @@ def test_inputs_and_targets_of_many_kinds(form):
     model = vg.sequential(layers=[vg.layers.dense(units=1, kernel_initializer="ones", input_shape=[2])])
     model.compile(optimizer=vg.train.sgd(0.0), loss="mean_squared_error")
     assert model.fit(x, y, verbose=0).history["loss"] == [pytest.approx((4 + 25 + 64) / 3)]
+
+
+# State, masks and printing
+
+
+def test_a_stateful_model_needs_full_batches_and_keeps_its_state_between_them():
+    def make(stateful):
+        layer = vg.layers.simple_rnn(
+            units=1,
+            stateful=stateful,
+            batch_input_shape=[1, 1, 1],
+            kernel_initializer="ones",
+            recurrent_initializer="ones",
+            activation="linear",
+        )
+        model = vg.sequential(layers=[layer])
+        model.compile(optimizer=vg.train.sgd(0.0), loss="mean_squared_error")
+        return model
+
+    x = np.array([1.0, 2.0]).reshape(2, 1, 1)
+    assert make(False).fit(x, [0.0, 0.0], batch_size=1, shuffle=False, verbose=0).history["loss"] == [2.5]
+    # 1, then 1 + 2
+    assert make(True).fit(x, [0.0, 0.0], batch_size=1, shuffle=False, verbose=0).history["loss"] == [5.0]
+    with pytest.raises(ValueError, match="batch_size 2 must divide the 3 samples"):
+        make(True).fit(np.ones([3, 1, 1]), np.ones(3), batch_size=2, verbose=0)
+
+
+def test_masks_and_weights_count_together():
+    model = vg.sequential(layers=[vg.layers.masking(mask_value=0.0, input_shape=[3, 1])])
+    model.add(vg.layers.time_distributed(layer=unit()))
+    model.compile(optimizer=vg.train.sgd(0.0), loss="mean_squared_error", metrics=["mae"], weighted_metrics=["mae"])
+    x = np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 0.0]])[..., None]
+    history = model.fit(x, np.zeros_like(x), sample_weight=[1.0, 3.0], verbose=0).history
+    assert history["loss"] == [pytest.approx((1 + 4 + 3 * 9) / 3)]  # three steps count
+    assert history["mae_0"] == [pytest.approx((1 + 2 + 3) / 3)]
+    assert history["mae_1"] == [pytest.approx((1 + 2 + 3 * 3) / (1 + 1 + 3))]
+
+
+def test_evaluate_may_print_what_it_returns(capsys):
+    model = line()
+    model.compile(loss="mean_squared_error", metrics=["mae"])
+    model.evaluate([1.0, 3.0], [0.0, 0.0], verbose=1)
+    assert capsys.readouterr().out == "loss 0  mae 0\n"
+
+
+def test_a_dataset_given_to_fit_is_told_where_it_belongs():
+    model = line()
+    model.compile(loss="mean_squared_error")
+    for method in (model.fit, model.evaluate):
+        with pytest.raises(ValueError, match="for an iterable of batches there are fit_dataset and evaluate_dataset"):
+            method([([1.0], [1.0])])

@@ -82,6 +82,11 @@ def read_samples(
         ValueError: Shapes that do not fit the model or each other; the message says which.
     """
     names, outputs, losses = model.output_names, model.outputs, model.compiled(op).losses
+    if y is None:
+        raise ValueError(
+            f"{op}: {model.name} needs targets for {', '.join(names)}, got None; for an iterable of batches there are "
+            "fit_dataset and evaluate_dataset"
+        )
     inputs = [
         _input(op, expected, name, value)
         for expected, name, value in zip(
@@ -109,8 +114,7 @@ def read_samples(
 def _by_name(op: str, model: str, what: str, names: Sequence[str], value: Any) -> list[Any]:
     """A value for each name, from a value, a list of them, or a dict."""
     if value is None:
-        instead = "; for an iterable of batches there is fit_dataset" if what == "target" else ""
-        raise ValueError(f"{op}: {model} needs {what}s for {', '.join(names)}, got None{instead}")
+        raise ValueError(f"{op}: {model} needs {what}s for {', '.join(names)}, got None")
     if isinstance(value, Mapping):
         by_name = cast("Mapping[str, Any]", value)
         for name in names:

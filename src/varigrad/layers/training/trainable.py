@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from varigrad.callbacks.base import History
+from varigrad.callbacks.progress import format_logs
 from varigrad.layers.arguments import positive_integer
 from varigrad.layers.base import Layer
 from varigrad.layers.training.batches import ArrayBatches, IterableBatches
@@ -137,7 +138,7 @@ class Trainable(Layer):
     def fit(
         self,
         x: Any,
-        y: Any,
+        y: Any = None,
         *,
         batch_size: int = 32,
         epochs: int = 1,
@@ -294,7 +295,14 @@ class Trainable(Layer):
         )
 
     def evaluate(
-        self, x: Any, y: Any, *, batch_size: int = 32, sample_weight: Any = None, steps: int | None = None
+        self,
+        x: Any,
+        y: Any = None,
+        *,
+        batch_size: int = 32,
+        verbose: int = 0,
+        sample_weight: Any = None,
+        steps: int | None = None,
     ) -> Any:
         """The loss and metrics on arrays, outside of training. Mirrors `tf.LayersModel.evaluate`.
 
@@ -305,6 +313,7 @@ class Trainable(Layer):
             x: Inputs, as for `fit`.
             y: Targets, as for `fit`.
             batch_size: How many samples to compute at a time.
+            verbose: 1 to print the result.
             sample_weight: How much each sample counts in the loss, as for `fit`.
             steps: How many batches to take at most.
 
@@ -320,7 +329,10 @@ class Trainable(Layer):
         size = positive_integer("evaluate", "batch_size", batch_size)
         limit = None if steps is None else positive_integer("evaluate", "steps", steps)
         samples = read_samples(self, "evaluate", x, y, sample_weight)
-        return as_scalars(evaluate_batches(self, "evaluate", islice(ArrayBatches(samples, size).epoch(), limit)))
+        found = evaluate_batches(self, "evaluate", islice(ArrayBatches(samples, size).epoch(), limit))
+        if verbose:
+            print(format_logs(found))
+        return as_scalars(found)
 
     def evaluate_dataset(self, dataset: Any, *, batches: int | None = None) -> Any:
         """The loss and metrics on batches from an iterable. Mirrors `tf.LayersModel.evaluateDataset`.
