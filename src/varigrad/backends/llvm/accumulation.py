@@ -48,9 +48,9 @@ class Accumulator:
         self.lanes = lanes
         self.memory = code.allocate(self.kind, 1, lanes)
 
-    def start(self) -> None:
-        """Sets it back."""
-        self.code.store(self._neutral(self.kind), self.memory, 0)
+    def start(self, held: Operand | None = None) -> None:
+        """Sets it to what changes nothing, or to what there is already."""
+        self.code.store(held or self._neutral(self.kind), self.memory, 0)
 
     def _neutral(self, kind: Kind) -> Operand:
         return self.code.constant(_neutral(self.how, kind), kind, self.lanes)

@@ -111,18 +111,28 @@ class Builder:
         self.operations.append(Map("Copy", [self.number(value, kind).broadcast(shape)], output, {}))
         return whole(output)
 
-    def assemble(self, shape: Shape, kind: Kind, parts: Sequence[tuple[View, View]], root: Val) -> View:
+    def assemble(self, parts: Sequence[tuple[View, View]], root: Val) -> View:
         """An array of which each part is a copy: pairs of what is copied and where in the memory of `root`."""
-        written = [self.copy(x, into=place).val for x, place in parts]
-        output = Val(shape, kind, home=whole(root))
-        self.operations.append(Join(written, output))
+        return self.joined([self.copy(x, into=place).val for x, place in parts], root)
+
+    def joined(self, parts: Sequence[Val], root: Val) -> View:
+        """All of a value's memory, once its parts are written."""
+        output = Val(root.shape, root.kind, home=whole(root))
+        self.operations.append(Join(parts, output))
         return whole(output)
+
+    def pack(self, parts: Sequence[View]) -> View:
+        """Arrays of one shape as the slices of a new first axis."""
+        shape = parts[0].shape
+        root = Val((len(parts), *shape), parts[0].kind)
+        one = (1, *shape)
+        begin = [0] * len(shape)
+        pairs = [(self.reshape(x, one), whole(root).part([at, *begin], one)) for at, x in enumerate(parts)]
+        return self.assemble(pairs, root)
 
     def padded(self, x: View, before: Sequence[int], shape: Shape, value: float, steps: Sequence[int]) -> View:
         """An array with one number everywhere, and x in it from `before` on, `steps` apart."""
         root = Val(shape, x.kind)
         background = self.full(shape, value, x.kind, into=whole(root))
         inside = self.copy(x, into=whole(root).part(before, x.shape, steps))
-        output = Val(shape, x.kind, home=whole(root))
-        self.operations.append(Join([background.val, inside.val], output))
-        return whole(output)
+        return self.joined([background.val, inside.val], root)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from varigrad.backends.llvm.accumulation import Accumulator
-from varigrad.backends.llvm.code import Code, Index, Kind, Operand
+from varigrad.backends.llvm.code import Code, Index, Kind
 
 __all__ = ["Contraction", "Inner", "Row"]
 
@@ -35,13 +35,28 @@ class Inner(NamedTuple):
 
 
 class Contraction(NamedTuple):
-    """One such sum of products. The last axis of rows is that which tiles are cut from."""
+    """One such sum of products. The last axis of rows is that which tiles are cut from.
+
+    The first `repeats` axes that are summed over go around everything else: what they bring is added to the result in
+    memory. That is for long sums whose factors only fit the cache a part at a time.
+    """
 
     rows: tuple[Row, ...]
     inner: tuple[Inner, ...]
     n: int
     kind: Kind
     lanes: int
+    repeats: int = 0
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[Row], inner: Sequence[Inner], n: int, kind: Kind, lanes: int, repeats: int = 0
+    ) -> Contraction:
+        """The same with fewer axes, where two are gone through as one."""
+        merged = [*inner[:repeats], *_merged(inner[repeats:])]
+        return cls(
+            tuple([*rows[:1], *_merged(rows[1:])] if len(rows) > 1 else rows), tuple(merged), n, kind, lanes, repeats
+        )
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -82,8 +97,24 @@ class _Writer:
         self.start = (0, 0, 0)
 
     def run(self, begin: Index, end: Index) -> None:
+        plan = self.plan
+        if not plan.repeats:
+            self.pass_over((0, 0, 0), begin, end)
+            return
+        self.clear(begin, end)
+        self.repeat(plan.inner[: plan.repeats], (0, 0, 0), begin, end)
+
+    def repeat(self, inner: Sequence[Inner], places: tuple[Index, Index, Index], begin: Index, end: Index) -> None:
+        if not inner:
+            self.pass_over(places, begin, end)
+            return
+        axis = inner[0]
+        with self.code.loop(0, axis.size) as index:
+            at = self.moved(places, Row(axis.size, axis.a, axis.b, 0), index)
+            self.repeat(inner[1:], at, begin, end)
+
+    def pass_over(self, places: tuple[Index, Index, Index], begin: Index, end: Index) -> None:
         *outer, last = self.plan.rows
-        places: tuple[Index, Index, Index] = (0, 0, 0)
         if outer:
             with self.code.loop(begin, end) as index:
                 places = self.moved(places, outer[0], index)
@@ -141,12 +172,16 @@ class _Writer:
         """One tile: the sum, and its result to memory."""
         code, kind, lanes = self.code, self.plan.kind, self.lanes
         vectors = range(0, width, lanes)
-        sums = [[Accumulator(code, "dot", kind, lanes, 1) for _ in vectors] for _ in range(rows)]
-        for line in sums:
-            for accumulator in line:
-                accumulator.start()
         a, b, c = places
-        self.sum(self.plan.inner, a, code.plus(b, n), row, sums, width)
+        sums = [[Accumulator(code, "dot", kind, lanes, 1) for _ in vectors] for _ in range(rows)]
+        for r, line in enumerate(sums):
+            for first, accumulator in zip(vectors, line, strict=True):
+                held = None
+                if self.plan.repeats:
+                    place = code.plus(code.plus(c, n), r * row.c + first)
+                    held = code.load(self.c, place, kind, lanes, min(lanes, width - first))
+                accumulator.start(held)
+        self.sum(self.plan.inner[self.plan.repeats :], a, code.plus(b, n), row, sums, width)
         for r, line in enumerate(sums):
             for first, accumulator in zip(vectors, line, strict=True):
                 place = code.plus(code.plus(c, n), r * row.c + first)
@@ -167,10 +202,47 @@ class _Writer:
                 self.sum(rest, *here, row, sums, width)
             return
         kind, lanes = self.plan.kind, self.lanes
-        strip: list[Operand] = []
-        for first in range(0, width, lanes):
-            strip.append(code.load(self.b, code.plus(b, first), kind, lanes, min(lanes, width - first)))
+        strip = [
+            code.load(self.b, code.plus(b, first), kind, lanes, min(lanes, width - first))
+            for first in range(0, width, lanes)
+        ]
         for r, line in enumerate(sums):
             x = code.splat(code.load(self.a, code.plus(a, r * row.a), kind), lanes)
             for y, accumulator in zip(strip, line, strict=True):
                 accumulator.take_product(x, y)
+
+    def clear(self, begin: Index, end: Index) -> None:
+        """Zeros where the result will be."""
+        code, plan = self.code, self.plan
+        zero = code.constant(0, plan.kind, self.lanes)
+        *outer, last = plan.rows
+
+        def strip(places: tuple[Index, Index, Index], n: Index, width: int) -> None:
+            with code.loop(0, last.size) as index:
+                _, _, c = self.moved(places, last, index)
+                for first in range(0, width, self.lanes):
+                    place = code.plus(code.plus(c, n), first)
+                    code.store(zero, self.c, place, min(self.lanes, width - first))
+
+        if outer:
+            with code.loop(begin, end) as index:
+                here = self.moved((0, 0, 0), outer[0], index)
+                self.strips(0, None, lambda n, width: self.over(outer[1:], here, lambda at: strip(at, n, width)))
+        else:
+            self.strips(begin, end, lambda n, width: strip((0, 0, 0), n, width))
+
+
+def _merged(axes: Sequence[Any]) -> list[Any]:
+    """Axes with those made one that lie in each other's order in every array, those of length 1 left out."""
+    result: list[Any] = []
+    for axis in axes:
+        if axis.size == 1 and len(axes) > 1:
+            continue
+        size, *strides = axis
+        if result:
+            before, *wider = result[-1]
+            if all(w == s * size for w, s in zip(wider, strides, strict=True)):
+                result[-1] = type(axis)(before * size, *strides)
+                continue
+        result.append(axis)
+    return result or list(axes[-1:])

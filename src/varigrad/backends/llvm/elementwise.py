@@ -221,6 +221,14 @@ def _comparison(of_floats: str, of_integers: str) -> Callable[[Code, Operand, Op
     return write
 
 
+def _maximum_number(code: Code, a: Operand, b: Operand) -> Operand:
+    """The larger; NaN only if both are."""
+    if not a.kind.is_float:
+        return maximum(code, a, b)
+    larger = code.select(code.compare("ogt", b, a), b, a)
+    return code.select(code.compare("uno", a, a), b, larger)
+
+
 def _intrinsic(name: str) -> Callable[[Code, Operand], Operand]:
     return lambda code, x: code.intrinsic(name, x)
 
@@ -299,6 +307,7 @@ LOWERINGS: dict[str, Lowering] = {
     "LogicalOr": Lowering("?", _bits("or")),
     "LogicalXor": Lowering("?", _bits("xor")),
     "Maximum": Lowering("fdi", maximum),
+    "MaximumNumber": Lowering("fdi", _maximum_number),
     "Minimum": Lowering("fdi", minimum),
     "Multiply": Lowering("fdi?", _multiply),
     "MultiplyNoNan": Lowering("fd", _multiply_no_nan),

@@ -10,6 +10,7 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import prod
 from typing import TypeAlias
 
@@ -130,7 +131,7 @@ def _joined(cuts: set[int], shape: Shape, scale: int) -> set[int] | None:
         step *= n
     joined.add(step)
     ordered = sorted(joined)
-    return joined if all(b % a == 0 for a, b in zip(ordered, ordered[1:])) else None
+    return joined if all(b % a == 0 for a, b in pairwise(ordered)) else None
 
 
 def _same_memory_order(view: View, repeats: int) -> bool:

@@ -98,7 +98,7 @@ class _Writer:
 
     def row(self, places: list[Index]) -> None:
         """One row, in as many turns as its reductions ask for."""
-        group, code = self.group, self.code
+        group = self.group
         self.scalars = {}
         turns = max([group.stage(op) for op in group.operations], default=0)
         for turn in range(turns + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from varigrad.backends.llvm import losses, matmul, normalization, optimizers, reduction, shaping
+from varigrad.backends.llvm import convolution, losses, matmul, normalization, optimizers, pooling, reduction, shaping
 from varigrad.backends.llvm.builder import Builder
 from varigrad.backends.llvm.code import BOOL, Kind, kind_of
 from varigrad.backends.llvm.elementwise import LOWERINGS, Lowering
@@ -23,6 +23,8 @@ RULES: dict[str, Callable[..., Any]] = {
     **normalization.RULES,
     **losses.RULES,
     **matmul.RULES,
+    **convolution.RULES,
+    **pooling.RULES,
 }
 
 

@@ -62,7 +62,7 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
         y = b.copy(y)
     rows = [Row(size, x.strides[d], y.strides[d], m * n * prod(batch[d + 1 :])) for d, size in enumerate(batch)]
     rows.append(Row(m, x.strides[-2], 0, n))
-    code = Contraction(tuple(rows), (Inner(k, x.strides[-1], y.strides[-2]),), n, x.kind, vector_lanes())
+    code = Contraction.of(rows, [Inner(k, x.strides[-1], y.strides[-2])], n, x.kind, vector_lanes())
     return b.routine(code, [x, y], shape, parts=code.parts)
 
 

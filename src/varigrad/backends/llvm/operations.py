@@ -224,7 +224,7 @@ class RoutineCode(Protocol):
         ...
 
     def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
-        """Writes the code, of pointers to the inputs and then to the outputs, for the part of the work that is asked."""
+        """Writes the code, of pointers to inputs and then to outputs, for the part of the work from begin to end."""
         ...
 
 

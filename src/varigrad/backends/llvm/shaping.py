@@ -67,7 +67,7 @@ def _concat(b: Builder, *parts: View, axis: int) -> View:
         begin = [0] * len(shape)
         begin[axis] = end - part.shape[axis]
         pairs.append((part, whole(root).part(begin, part.shape)))
-    return b.assemble(shape, root.kind, pairs, root)
+    return b.assemble(pairs, root)
 
 
 def _pack(b: Builder, *parts: View, axis: int) -> View:
