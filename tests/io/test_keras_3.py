@@ -22,14 +22,15 @@ def predict(model, expected):
 
 
 def test_there_are_models():
-    assert len(NAMES) == 7
+    assert len(NAMES) == 8
 
 
 # Reports R47 and R54.
+@pytest.mark.parametrize("file", ["model.json", "by_place.json"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_model_of_keras_3_predicts_the_same_and_is_written_as_tensorflow_js_wants_it(name, tmp_path):
+def test_a_model_of_keras_3_predicts_the_same_and_is_written_as_tensorflow_js_wants_it(name, file, tmp_path):
     expected = json.loads((HERE / name / "expected.json").read_text())
-    model = vg.load_layers_model(HERE / name)
+    model = vg.load_layers_model(HERE / name / file)
     for ours, theirs in zip(predict(model, expected), expected["outputs"], strict=True):
         np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-5, atol=1e-6)
     model.save(tmp_path)

@@ -11,13 +11,14 @@ import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from varigrad.dtypes import Array
 from varigrad.io.compatibility import complete_from_weights, for_tensorflow_js
 from varigrad.io.encoding import prepare_weights, take_bytes
-from varigrad.io.formats import ModelArtifacts, WriteOptions, Written
+from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Written
 from varigrad.io.locations import Folder, Location, ShardReader, UrlConverter, locate
 from varigrad.io.replacing import replace_model
 from varigrad.io.topology import check_kind
@@ -28,6 +29,7 @@ __all__ = ["read_document", "read_manifest", "read_model", "read_weights", "writ
 _OWN_SHARD = re.compile(r"group\d+-shard\d+of\d+\.bin")
 _NUMBERED_SHARD = re.compile(r"(.*?)(\d+)(?:of\d+)?(\.\w+)?")
 _LONGEST_NAME = 255
+_BY_PLACE = re.compile(r"(.*/)?vars/\d+")
 
 # Where a training configuration keeps what TensorFlow.js cannot read in its own place.
 _LOSS_WEIGHTS = "lossWeights"
@@ -163,7 +165,29 @@ def read_model(
     specs, found = read_manifest(manifest, location)
     state = {spec.name: found.pop(spec.name) for spec in specs if spec.group == "optimizer"}
     topology = complete_from_weights(document, {name: values.shape for name, values in found.items()})
-    return artifacts._replace(topology=topology, weights=found, optimizer_weights=state or None)
+    weights: StoredWeights = found
+    if any(_BY_PLACE.fullmatch(name) for name in found if len(name) <= _LONGEST_NAME):
+        weights = partial(_weights_by_place, found, document)
+    return artifacts._replace(topology=topology, weights=weights, optimizer_weights=state or None)
+
+
+def _weights_by_place(found: Mapping[str, Array], document: Mapping[str, Any], model: Any) -> dict[str, Array]:
+    """The weights by their own names, from a file that has them by their places in Keras's archive.
+
+    TensorFlow.js's converter writes such files of `.keras` files.
+    """
+    from varigrad.io.keras.layout import places  # hardly any file needs it
+
+    topology = document.get("modelTopology", document)
+    outer = topology.get("model_config", topology)
+    names = {
+        f"{place.path}/vars/{number}".lstrip("/"): weight.original_name
+        for place in places(model, outer.get("config", {}))
+        for number, weight in enumerate(place.weights)
+    }
+    # Generators of random numbers have a state there, and none here.
+    given = {name: values for name, values in found.items() if "seed_generator/" not in name}
+    return {names.get(name.replace("_layer_checkpoint_dependencies/", "layers/"), name): v for name, v in given.items()}
 
 
 def read_document(location: Location) -> dict[str, Any]:
@@ -240,12 +264,12 @@ def _warn_of_disorder(names: Sequence[str]) -> None:
 # Weights alone
 
 
-def read_weights(path: str | os.PathLike[str]) -> Mapping[str, Array]:
+def read_weights(path: str | os.PathLike[str]) -> StoredWeights:
     """The weights in a layers-model file, whatever its topology."""
     weights = read_model(path).weights
     if weights is None:
         raise ModelFileError(f"{os.fspath(path)} has no weightsManifest")
-    return cast("Mapping[str, Array]", weights)
+    return weights
 
 
 def write_weights(path: Path, weights: Mapping[str, Array], model: Any) -> None:

@@ -3,12 +3,17 @@
     KERAS_BACKEND=jax python tests/io/keras_3/make.py
 
 That layout is what browsers cannot open: `batch_shape`, calls as `args` and `kwargs`, dtype policies, and the models'
-names in front of the weights'. `expected.json` has inputs and what Keras predicts for them.
+names in front of the weights'. `model.json` is of an `.h5` file; `by_place.json` is of a `.keras` file, whose weights go
+by their places in it. `expected.json` has inputs and what Keras predicts for them.
 """
 
+import io
 import json
+import tempfile
+import zipfile
 from pathlib import Path
 
+import h5py
 import keras
 import numpy as np
 from keras import layers, ops
@@ -74,12 +79,35 @@ def recurrent():
     return keras.Model(x, [layers.GRU(2, name="gru")(y), layers.SimpleRNN(2, name="simple")(y)])
 
 
-MODELS = [sequential, two_inputs, operations, reused, nested, convolutional, recurrent]
+def attention():
+    x, y = keras.Input((4, 6), name="x"), keras.Input((3, 6), name="y")
+    z = layers.MultiHeadAttention(2, 3, name="own")(x, x, use_causal_mask=True)
+    z = layers.LayerNormalization(name="normal")(layers.Add(name="sum")([x, z]))
+    z = layers.MultiHeadAttention(2, 3, name="other")(z, y)
+    return keras.Model([x, y], layers.GroupNormalization(groups=3, name="groups")(z))
+
+
+MODELS = [sequential, two_inputs, operations, reused, nested, convolutional, recurrent, attention]
 
 
 def topology(model):
     """The model's config, in the wrapper that Keras files have."""
     return {"keras_version": keras.__version__, "backend": "tensorflow", "model_config": json.loads(model.to_json())}
+
+
+def places(model):
+    """The arrays in a `.keras` file, by where they are in it."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "m.keras")
+        content = zipfile.ZipFile(Path(folder) / "m.keras").read("model.weights.h5")
+
+    def keep(name, item):
+        if isinstance(item, h5py.Dataset):
+            found[name] = np.asarray(item)
+
+    h5py.File(io.BytesIO(content)).visititems(keep)
+    return found
 
 
 def write(name, model):
@@ -105,6 +133,10 @@ def write(name, model):
         "weightsManifest": [{"paths": ["group1-shard1of1.bin"], "weights": specs}],
     }
     (folder / "model.json").write_text(json.dumps(document))
+    by_place = places(model)
+    for spec, array in zip(specs, arrays):
+        spec["name"] = next(name for name, other in by_place.items() if np.array_equal(array, other))
+    (folder / "by_place.json").write_text(json.dumps(document))
     results = [np.asarray(y).tolist() for y in (outputs if isinstance(outputs, list) else [outputs])]
     given = [x.tolist() for x in inputs]
     (folder / "expected.json").write_text(json.dumps({"inputs": given, "outputs": results}))
