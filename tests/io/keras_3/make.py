@@ -3,8 +3,8 @@
     KERAS_BACKEND=jax python tests/io/keras_3/make.py
 
 That layout is what browsers cannot open: `batch_shape`, calls as `args` and `kwargs`, dtype policies, and the models'
-names in front of the weights'. `model.json` is of an `.h5` file; `by_place.json` is of a `.keras` file, whose weights go
-by their places in it. `expected.json` has inputs and what Keras predicts for them.
+names in front of the weights'. `model.json` is of an `.h5` file; `by_place.json` is of a `.keras` file, whose weights
+go by their places in it. `expected.json` has inputs and what Keras predicts for them.
 """
 
 import io
