@@ -21,7 +21,9 @@ class Played(vg.Callback):
 
 
 def make_model(rate=0.0):
-    model = vg.sequential(layers=[vg.layers.dense(units=1, use_bias=False, kernel_initializer="ones", input_shape=[1])])
+    model = vg.sequential(
+        layers=[vg.layers.dense(units=1, use_bias=False, kernel_initializer="ones", input_shape=[1], name="out")]
+    )
     model.compile(optimizer=vg.train.sgd(rate), loss="mean_squared_error")
     return model
 
@@ -141,6 +143,32 @@ def test_a_checkpoint_after_some_batches(tmp_path):
     callback = vg.callbacks.model_checkpoint(tmp_path / "at-{epoch}-{batch}", save_freq=2)
     model.fit(np.ones(3), np.ones(3), batch_size=1, epochs=2, callbacks=callback, verbose=0)
     assert set(saved_weights(tmp_path)) == {"at-1-1", "at-2-0", "at-2-2"}
+
+
+def test_training_goes_on_from_a_checkpoint(tmp_path):
+    def make():
+        initializer = vg.initializers.glorot_uniform(seed=1)
+        model = vg.sequential(layers=[vg.layers.dense(units=2, input_shape=[3], kernel_initializer=initializer)])
+        model.compile(optimizer="adam", loss="mean_squared_error")
+        return model
+
+    x, y = np.linspace(-1, 1, 12).reshape(4, 3), np.linspace(0, 1, 8).reshape(4, 2)
+    straight = make()
+    straight.fit(x, y, epochs=4, shuffle=False, verbose=0)
+    checkpoint = vg.callbacks.model_checkpoint(tmp_path / "at-{epoch}", include_optimizer=True)
+    make().fit(x, y, epochs=2, shuffle=False, callbacks=checkpoint, verbose=0)
+    resumed = vg.load_layers_model(tmp_path / "at-2")
+    resumed.fit(x, y, epochs=4, initial_epoch=2, shuffle=False, verbose=0)
+    for ours, theirs in zip(straight.get_weights(), resumed.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_a_checkpoint_of_the_weights_alone(tmp_path):
+    callback = vg.callbacks.model_checkpoint(tmp_path / "at-{epoch}.npz", save_weights_only=True)
+    play(callback, val_loss=FALLING_AND_RISING[:2])
+    model = make_model()
+    model.load_weights(tmp_path / "at-2.npz")
+    assert model.get_weights()[0].item() == 2.0
 
 
 def test_a_path_that_names_what_the_logs_lack(tmp_path):

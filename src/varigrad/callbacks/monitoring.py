@@ -143,6 +143,8 @@ class ModelCheckpoint(_Monitor):
         verbose: 1 to print when it saves.
         save_best_only: Whether to save only epochs that are better than all before.
         save_weights_only: Whether to save with `model.save_weights`.
+        include_optimizer: Whether to save what the model is compiled with and the optimizer's state too, so that
+            training can go on from the file.
         mode: `"min"` if less is better, `"max"` if more is, `"auto"` to tell by the name.
         save_freq: `"epoch"`, or after how many batches to save.
         initial_value_threshold: A value that must be beaten for a start.
@@ -167,6 +169,7 @@ class ModelCheckpoint(_Monitor):
         verbose: int = 0,
         save_best_only: bool = False,
         save_weights_only: bool = False,
+        include_optimizer: bool = False,
         mode: str = "auto",
         save_freq: str | int = "epoch",
         initial_value_threshold: float | None = None,
@@ -178,6 +181,7 @@ class ModelCheckpoint(_Monitor):
         self.verbose = verbose
         self.save_best_only = save_best_only
         self.save_weights_only = save_weights_only
+        self.include_optimizer = include_optimizer
         self.save_freq = save_freq
         self.best = self._worst if initial_value_threshold is None else initial_value_threshold
         self._epoch = 0
@@ -210,7 +214,7 @@ class ModelCheckpoint(_Monitor):
         if self.save_weights_only:
             self.model.save_weights(path)
         else:
-            self.model.save(path)
+            self.model.save(path, include_optimizer=self.include_optimizer)
         if self.verbose:
             print(f"epoch {epoch + 1}: saved to {path}")
 
