@@ -1,4 +1,4 @@
-"""The command line: `varigrad train SOURCE` and `varigrad predict MODEL NEW.csv`."""
+"""The command line: `varigrad train`, `predict`, `convert`, `inspect` and `verify`."""
 
 from __future__ import annotations
 

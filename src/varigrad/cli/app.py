@@ -9,9 +9,12 @@ import typer
 from typer.core import TyperGroup
 
 import varigrad as vg
+from varigrad.cli.convert import convert
 from varigrad.cli.errors import CommandError
+from varigrad.cli.inspect import inspect
 from varigrad.cli.predict import predict
 from varigrad.cli.train import train
+from varigrad.cli.verify import verify
 from varigrad.errors import DataError
 
 __all__ = ["app"]
@@ -47,6 +50,9 @@ app = typer.Typer(
 )
 app.command()(train)
 app.command()(predict)
+app.command()(convert)
+app.command()(inspect)
+app.command()(verify)
 
 
 def _show_version(wanted: bool) -> None:
