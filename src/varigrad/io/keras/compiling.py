@@ -97,15 +97,37 @@ def from_training_config(config: Any, root: Group) -> tuple[dict[str, Any] | Non
     if not isinstance(config, Mapping):
         return None, None
     fields = cast("Mapping[str, Any]", config)
-    stored: list[Array] = []
-    version = root.attributes.get("keras_version")
-    if "optimizer_weights" in root and isinstance(version, str) and not version.startswith(("1.", "2.")):
-        group = root.group("optimizer_weights")
-        names: Any = group.attributes.get("weight_names")
-        stored = [
-            read_values(group.dataset(name)) for name in cast("list[str]", names if isinstance(names, list) else [])
-        ]
-    return _training(fields, fields.get("optimizer_config"), stored)
+    if "optimizer_weights" not in root:
+        return _training(fields, fields.get("optimizer_config"), [])
+    group = root.group("optimizer_weights")
+    listed: Any = group.attributes.get("weight_names")
+    names = cast("list[str]", listed) if isinstance(listed, list) else []
+    values = [read_values(group.dataset(name)) for name in names]
+    if not names or names[0].endswith("iteration"):  # as Keras 3 has them
+        return _training(fields, fields.get("optimizer_config"), values)
+    training, _ = _training(fields, fields.get("optimizer_config"), [])
+    return training, _keras_2_state(names, values, fields.get("optimizer_config"))
+
+
+def _keras_2_state(names: Sequence[str], values: Sequence[Array], optimizer: Any) -> State | None:
+    """The state as Keras 2 has it: `Adam/dense/kernel/m:0`, since 2.11 `Adam/m/dense/kernel:0`."""
+    config = cast("Mapping[str, Any]", optimizer or {}).get("config") or {}
+    rule = _rule(config, str(cast("Mapping[str, Any]", optimizer or {}).get("class_name")))
+    if rule is None:
+        return None
+    state: dict[str, Array] = {}
+    counts: dict[str, int] = {}
+    for name, each in zip(names, values):
+        parts = name.removesuffix(":0").split("/")
+        slot = next(
+            (part for part in (parts[-1], parts[1] if len(parts) > 1 else "") if part in rule.slots.values()), None
+        )
+        if parts[-1] in ("iter", "iteration"):
+            state["iter"] = each.astype(np.int32).reshape(())
+        elif slot is not None:
+            number = counts[slot] = counts.get(slot, -1) + 1
+            state[f"{number}/{slot}"] = _scaled(rule, each, config.get("learning_rate", config.get("lr")), 1)
+    return state if "iter" in state else None
 
 
 def _has(group: Group, first: str, second: str) -> bool:
@@ -255,7 +277,11 @@ def _compiled(artifacts: ModelArtifacts, model: Any) -> tuple[dict[str, Any] | N
     arguments.update({key: ours[value] for key, value in _CLIPPING.items() if value in ours})
     rule = _rule(arguments, class_name)
     assert rule is not None
-    rate = ours["learning_rate"]
+    rate = (
+        model.bare_optimizer.current_learning_rate
+        if isinstance(ours["learning_rate"], Mapping)
+        else ours["learning_rate"]
+    )
     config = {"name": class_name.lower(), "learning_rate": rate, **arguments}
     described = {"optimizer": {"class_name": class_name, "config": config}}
     described |= {key: training.get(key) for key in ("loss", "metrics")}
