@@ -230,11 +230,17 @@ def test_broadcast_args_passes_an_unknown_length_on():
         vg.broadcast_args([-1], [3])
 
 
+def test_broadcast_args_of_int64_keeps_long_lengths():
+    result = vg.broadcast_args(vg.tensor([2**40, 1], dtype="int64"), [3])
+    assert result.dtype == "int64"
+    assert result.tolist() == [2**40, 3]
+
+
 def test_broadcast_args_gives_the_common_shape():
     result = vg.broadcast_args([4, 1, 3], [2, 1])
     assert result.dtype == "int32"
     assert result.tolist() == [4, 2, 3]
-    with pytest.raises(ValueError, match="broadcast_args: the shapes do not broadcast"):
+    with pytest.raises(ValueError, match=r"^broadcast_args: \[2\] and \[3\] do not broadcast"):
         vg.broadcast_args([2], [3])
     with pytest.raises(ValueError, match="s0 must be a vector"):
         vg.broadcast_args([[2]], [3])

@@ -50,10 +50,10 @@ def _tile(x: Array, reps: tuple[int, ...]) -> Array:
 def _broadcast_args(s0: Array, s1: Array) -> Array:
     # Not NumPy's own: a length may be -1, for unknown.
     rank = max(s0.size, s1.size)
-    a, b = np.ones(rank, np.int32), np.ones(rank, np.int32)
+    a, b = np.ones((2, rank), np.result_type(s0, s1))
     a[rank - s0.size :], b[rank - s1.size :] = s0, s1
     if not ((a == b) | (a == 1) | (b == 1)).all():
-        raise ValueError("the shapes do not broadcast")
+        raise ValueError(f"{s0.tolist()} and {s1.tolist()} do not broadcast")
     return np.where(a == 1, b, a)
 
 
