@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 
@@ -115,11 +115,13 @@ class WeightHolder(Serializable):
         for value in vars(self).values():
             if type(value) in _NO_LAYERS:  # most attributes; a step of training asks every layer
                 continue
-            if isinstance(value, Mapping):
-                value = tuple(cast("Mapping[Any, Any]", value).values())
-            for item in cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(item, WeightHolder):
-                    found[id(item)] = item
+            if isinstance(value, WeightHolder):
+                found[id(value)] = value
+            elif isinstance(value, (list, tuple, dict)):
+                items: Any = cast("dict[Any, Any]", value).values() if isinstance(value, dict) else value
+                for item in items:
+                    if isinstance(item, WeightHolder):
+                        found[id(item)] = item
         return tuple(found.values())
 
     @property
