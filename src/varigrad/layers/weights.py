@@ -118,7 +118,7 @@ class WeightHolder(Serializable):
             if isinstance(value, WeightHolder):
                 found[id(value)] = value
             elif isinstance(value, (list, tuple, dict)):
-                items: Any = cast("dict[Any, Any]", value).values() if isinstance(value, dict) else value
+                items = cast("Any", value).values() if isinstance(value, dict) else cast("Any", value)
                 for item in items:
                     if isinstance(item, WeightHolder):
                         found[id(item)] = item
