@@ -28,7 +28,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 BACKENDS = {"keras-jax": "jax", "keras-torch": "torch", "keras-tensorflow": "tensorflow"}
-BASE = "varigrad"
+BASE, JIT = "varigrad", "varigrad-jit"
 WARM_UP_EPOCHS = 2
 
 
@@ -77,7 +77,7 @@ TASKS = {
 }
 
 
-def varigrad_epoch(task: Task) -> Callable[[], float]:
+def varigrad_epoch(task: Task, jit: bool) -> Callable[[], float]:
     """A function that trains for an epoch and returns its loss."""
     import varigrad as vg
 
@@ -91,7 +91,7 @@ def varigrad_epoch(task: Task) -> Callable[[], float]:
     for kind, options in task.layers:
         model.add(factories[kind](**options))
     model.set_weights(first_weights([w.shape for w in model.weights]))
-    model.compile(optimizer="adam", loss="categorical_crossentropy", metrics=["accuracy"])
+    model.compile(optimizer="adam", loss="categorical_crossentropy", metrics=["accuracy"], jit=jit)
     x, y = task.data()
     return lambda: model.fit(x, y, batch_size=task.batch, shuffle=False, verbose=0).history["loss"][0]
 
@@ -124,7 +124,7 @@ def work(contender: str, task: Task, one_core: bool) -> None:
     clock = time.process_time if one_core else time.perf_counter
     if one_core:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    epoch = varigrad_epoch(task) if contender == BASE else keras_epoch(task)
+    epoch = keras_epoch(task) if contender in BACKENDS else varigrad_epoch(task, jit=contender == JIT)
     for _ in sys.stdin:
         started = clock()
         loss = epoch()
@@ -206,7 +206,7 @@ def main() -> None:
     installed = [name for name, module in BACKENDS.items() if importlib.util.find_spec(module)]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", default=",".join(TASKS))
-    parser.add_argument("--contenders", default=",".join([BASE, *installed]))
+    parser.add_argument("--contenders", default=",".join([BASE, JIT, *installed]))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--one-core", action="store_true")
     parser.add_argument("--work", help=argparse.SUPPRESS)
