@@ -71,8 +71,8 @@ def _parse(layer: str, stored: Any) -> Call:
     inputs: list[Any] = []
     kwargs: dict[str, Any] = {}
     for item in references:
-        reference = cast("Sequence[Any]", item) if isinstance(item, (list, tuple)) else ()
-        rest = reference[3] if len(reference) > 3 and reference[3] is not None else {}
+        reference: list[Any] = list(cast("Sequence[Any]", item)) if isinstance(item, (list, tuple)) else []
+        rest: Any = reference[3] if len(reference) > 3 and reference[3] is not None else {}
         if not 3 <= len(reference) <= 4 or not isinstance(reference[0], str) or not isinstance(rest, Mapping):
             raise ModelFileError(f"layer {layer!r} has an inbound node that is no list of references: {stored!r:.200}")
         inputs.append(reference[2] if reference[0] == _CONSTANT else _reference(layer, reference))
@@ -132,12 +132,12 @@ def write_calls(class_name: str, calls: Sequence[Call]) -> list[list[list[Any]]]
     for args, kwargs in calls:
         if not args or len(args) > len(names) + 1:
             raise ModelFileError(f"a {class_name} is called with {len(args)} arguments by position")
-        inputs = args[0] if isinstance(args[0], list) else [args[0]]
-        if not inputs or not all(isinstance(item, Reference) for item in cast("list[Any]", inputs)):
+        inputs: list[Any] = list(cast("list[Any]", args[0])) if isinstance(args[0], list) else [args[0]]
+        if not inputs or not all(isinstance(item, Reference) for item in inputs):
             raise ModelFileError(f"a {class_name} is called on {args[0]!r:.200}, where results of layers are wanted")
         others = _given(dict(zip(names, args[1:]))) | kwargs
         arguments = {name: _plain(value) for name, value in others.items()}
-        written.append([[*item, arguments] for item in cast("list[Reference]", inputs)])
+        written.append([[*item, arguments] for item in inputs])
     return written
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from varigrad.dtypes import Array
 from varigrad.io.quantization import Quantize, choose_dtypes, fit_grid, quantize
-from varigrad.io.weights import STORED_DTYPES
+from varigrad.io.weights import STORED_DTYPES, byte_view
 from varigrad.ops.arguments import convert
 from varigrad.tensor import Tensor
 
@@ -93,16 +93,18 @@ def prepare_weights(
 def _prepare(
     owner: str, name: str, array: Array, group: str | None, dtype: str | None, errors: dict[str, float]
 ) -> StoredWeight:
-    written = "string" if array.dtype.kind == "O" else _WRITTEN_AS.get(array.dtype.name, array.dtype.name)
+    given = str(array.dtype.name)
+    written = "string" if array.dtype.kind == "O" else _WRITTEN_AS.get(given, given)
     spec: dict[str, Any] = {"name": name, "shape": list(array.shape), "dtype": written}
     if group is not None:
         spec["group"] = group
     if written == "string":
         text = memoryview(b"".join(_length_prefixed(str(s)) for s in array.flat))
         return StoredWeight(spec, len(text), lambda: text)
-    stored = STORED_DTYPES[written]
     if dtype is None or written != "float32" or not array.size:
-        return StoredWeight(spec, array.size * stored.itemsize, lambda: _bytes_of(array.astype(stored, copy=False)))
+        stored = STORED_DTYPES[written]
+        size = array.size * stored.itemsize
+        return StoredWeight(spec, size, lambda: byte_view(np.ascontiguousarray(array, dtype=stored)))
     try:
         grid = None if dtype == "float16" else fit_grid(array.astype(np.float32, copy=False), dtype)
     except ValueError as error:
@@ -115,15 +117,9 @@ def _prepare(
             codes, errors[name] = quantize(array.astype(np.float32, copy=False), dtype, grid)
         except ValueError as error:
             raise ValueError(f"{owner}: {name!r} {error}; quantize it as uint16, or not at all") from None
-        return _bytes_of(codes)
+        return byte_view(codes)
 
     return StoredWeight(spec, array.size * (1 if dtype == "uint8" else 2), encode)
-
-
-def _bytes_of(array: Array) -> memoryview:
-    """The bytes of an array, without a copy where it lies in one piece."""
-    flat = np.ascontiguousarray(array).reshape(-1)
-    return memoryview(flat.view(np.uint8)) if flat.size else memoryview(b"")
 
 
 def _length_prefixed(text: str) -> bytes:

@@ -68,7 +68,7 @@ class WriteOptions(NamedTuple):
     """What `model.save` is asked for beside the path; formats without shards or quantization leave it aside."""
 
     weight_shard_size_bytes: int = 4 * 1024 * 1024
-    quantize: Mapping[str, Any] | None = None
+    quantize: str | Mapping[str, Any] | None = None
 
 
 class Written(NamedTuple):

@@ -39,7 +39,7 @@ def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[
         lambda name: _without_prefix(name, prefixes),
         lambda name: _without_cell(_without_prefix(name, prefixes)),
     ]
-    for read_wanted in (lambda name: name, _in_keras_3):
+    for read_wanted in (_as_it_is, _in_keras_3):
         for dialect in dialects:
             _match(wanted, found, matched, dialect, read_wanted)
     for strip in (_without_layer_counter, _without_counters):
@@ -68,6 +68,10 @@ def _match(
     for read, names in seekers.items():
         if len(names) == len(candidates.get(read, ())) == 1:
             matched[names[0]] = candidates[read][0]
+
+
+def _as_it_is(name: str) -> str:
+    return name
 
 
 def _in_keras_3(name: str) -> str:

@@ -59,8 +59,8 @@ def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: Writ
     names = [f"{prefix}group1-shard{i}of{count}.bin" for i in range(1, count + 1)]
     specs = [weight.spec for weight in stored]
 
-    def render(names: list[str]) -> bytes:
-        manifest = [{"paths": names, "weights": specs}]
+    def render(names: Sequence[str]) -> bytes:
+        manifest = [{"paths": list(names), "weights": specs}]
         return json.dumps({**document, "weightsManifest": manifest}, allow_nan=False, separators=(",", ":")).encode()
 
     path.parent.mkdir(parents=True, exist_ok=True)

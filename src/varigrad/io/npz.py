@@ -18,7 +18,7 @@ from numpy.lib.format import write_array
 
 from varigrad.dtypes import Array
 from varigrad.io.replacing import atomic_file
-from varigrad.io.weights import ModelFileError
+from varigrad.io.weights import ModelFileError, byte_view
 from varigrad.tensor import format_shape
 
 __all__ = ["read_weights", "write_weights"]
@@ -125,7 +125,7 @@ def _strings(name: str, values: Array) -> Array:
 
 
 def _fill(stream: IO[bytes], values: Array) -> None:
-    target = memoryview(values.reshape(-1).view(np.uint8)) if values.size else memoryview(b"")
+    target = byte_view(values)
     while len(target):
         count = cast("Any", stream).readinto(target)
         if not count:

@@ -110,11 +110,10 @@ def _take(args: list[Any], kwargs: Mapping[str, Any], *names: str) -> list[Any]:
 
 
 def _two(args: list[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
-    x = args[0] if args else kwargs.get("x", kwargs.get("x1", kwargs.get("a")))
-    y = args[1] if len(args) > 1 else kwargs.get("y", kwargs.get("x2", kwargs.get("b")))
-    if isinstance(x, list) and y is None and len(cast("list[Any]", x)) == 2:
-        x, y = cast("list[Any]", x)
-    return x, y
+    x: Any = args[0] if args else kwargs.get("x", kwargs.get("x1", kwargs.get("a")))
+    y: Any = args[1] if len(args) > 1 else kwargs.get("y", kwargs.get("x2", kwargs.get("b")))
+    pair: list[Any] = cast("list[Any]", x) if isinstance(x, list) and y is None else [x, y]
+    return (pair[0], pair[1]) if len(pair) == 2 else (pair, y)
 
 
 def _is_number(value: Any) -> bool:

@@ -124,7 +124,7 @@ def quantize(values: Array, dtype: str, grid: Grid | None) -> tuple[Array, float
     """
     stored = QUANTIZED_DTYPES[dtype]
     flat = np.ascontiguousarray(values).reshape(-1)
-    codes = np.empty(flat.shape, stored)
+    codes: Array = np.empty(flat.shape, stored)
     error = 0.0
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]

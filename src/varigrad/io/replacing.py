@@ -40,7 +40,7 @@ def replace_model(
     json_path: Path,
     names: Sequence[str],
     contents: Iterable[Iterable[memoryview]],
-    render: Callable[[list[str]], bytes],
+    render: Callable[[Sequence[str]], bytes],
     outdated: Sequence[str] = (),
 ) -> None:
     """Writes a model's JSON file and its files of weights.

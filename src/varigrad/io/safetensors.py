@@ -17,7 +17,7 @@ import numpy as np
 
 from varigrad.dtypes import Array
 from varigrad.io.replacing import atomic_file
-from varigrad.io.weights import ModelFileError
+from varigrad.io.weights import ModelFileError, byte_view
 from varigrad.tensor import format_shape
 
 __all__ = ["read_weights", "write_weights"]
@@ -108,10 +108,11 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parse_entry(path: Path, name: str, stored: Any) -> _Entry:
     fields = cast("dict[str, Any]", stored) if isinstance(stored, dict) else {}
-    dtype, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
+    dtype = fields.get("dtype")
+    shape, offsets = _lengths(fields.get("shape")), _lengths(fields.get("data_offsets"))
     if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise ModelFileError(f"{path}: {name!r} has dtype {dtype!r:.100}; read are {', '.join(_DTYPES)}")
-    if not _are_lengths(shape) or not _are_lengths(offsets) or len(offsets) != 2:
+    if shape is None or offsets is None or len(offsets) != 2:
         raise ModelFileError(f"{path}: {name!r} needs a shape and two data_offsets, got {fields!r:.200}")
     start, end = offsets
     wanted = math.prod(shape) * _DTYPES[dtype].itemsize
@@ -123,8 +124,11 @@ def _parse_entry(path: Path, name: str, stored: Any) -> _Entry:
     return _Entry(name, dtype, tuple(shape), start, end)
 
 
-def _are_lengths(value: Any) -> bool:
-    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in cast("list[Any]", value))
+def _lengths(value: Any) -> list[int] | None:
+    """The value, if it is a list of lengths."""
+    if not isinstance(value, list) or not all(type(n) is int and n >= 0 for n in cast("list[Any]", value)):
+        return None
+    return cast("list[int]", value)
 
 
 def _read(path: Path, file: FileIO, entry: _Entry) -> Array:
@@ -132,7 +136,7 @@ def _read(path: Path, file: FileIO, entry: _Entry) -> Array:
         values = np.empty(entry.shape, _DTYPES[entry.dtype])
     except ValueError:  # no elements, but lengths beyond what NumPy can count, or too many axes
         raise ModelFileError(f"{path}: {entry.name!r} has the impossible shape {format_shape(entry.shape)}") from None
-    target = memoryview(values.reshape(-1).view(np.uint8)) if values.size else memoryview(b"")
+    target = byte_view(values)
     while len(target):
         count = file.readinto(target)
         if not count:
@@ -164,6 +168,5 @@ def write_weights(path: Path, weights: Mapping[str, Array], model: Any) -> None:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         for array in arrays:
-            if array.size:
-                little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-                file.write(memoryview(np.ascontiguousarray(little).reshape(-1).view(np.uint8)))
+            little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+            file.write(byte_view(np.ascontiguousarray(little)))

@@ -23,6 +23,7 @@ __all__ = [
     "STORED_DTYPES",
     "ModelFileError",
     "WeightSpec",
+    "byte_view",
     "decode_specs",
     "decode_weights",
     "stored_size",
@@ -131,6 +132,11 @@ def _finite(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def byte_view(array: Array) -> memoryview:
+    """The memory of an array that lies in one piece, as bytes."""
+    return array.reshape(-1).view(np.uint8).data if array.size else memoryview(bytearray())
+
+
 def stored_size(specs: Iterable[WeightSpec]) -> int | None:
     """How many bytes the weights take; None if there are strings, whose lengths only the bytes tell."""
     total = 0
@@ -171,8 +177,7 @@ def _read_numbers(spec: WeightSpec, reader: Reader) -> Array:
         stored = np.empty(spec.shape, spec.stored)
     except ValueError:  # no elements, but lengths beyond what NumPy can count
         raise ModelFileError(f"weight {spec.name!r} has the impossible shape {format_shape(spec.shape)}") from None
-    if stored.size:
-        reader.readinto(stored.reshape(-1).view(np.uint8).data)
+    reader.readinto(byte_view(stored))
     if spec.stored is STORED_DTYPES.get(spec.dtype):
         if spec.dtype == "bool":
             np.not_equal(stored.view(np.uint8), 0, out=stored)

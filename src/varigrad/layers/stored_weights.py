@@ -132,7 +132,7 @@ def _match(
     Raises:
         ModelFileError: A weight is missing or too much, if `strict`; or has another shape or kind.
     """
-    stored = found if isinstance(found, Mapping) else found(model)
+    stored = found(model) if callable(found) else found
     wanted, models = _named_variables(model, variables)
     matched = match_names(list(wanted), stored, models)
     missing = [name for name in wanted if name not in matched]
