@@ -32,6 +32,7 @@ ERRORS = {
         {"equation": "abc,cd->abd", "output_shape": [None, 3], "bias_axes": "z"},
         "bias_axes 'z' are not all axes",
     ),
+    "kind": ({"equation": "ab,bc->ac", "output_shape": 3, "bias_axes": 1}, "bias_axes must be a string .*, got 1"),
     "rank": ({"equation": "ab,bc->ac", "output_shape": 3}, r"inputs of shape \[2, 3, 4\] do not have the axes"),
     "lengths": ({"equation": "abc,cd->abd", "output_shape": 3}, "must have a length for each of the axes 'bd'"),
     "contradiction": ({"equation": "abc,cd->abd", "output_shape": [7, 3]}, "'b' is 3 in the inputs .* but 7 in output"),

@@ -142,11 +142,26 @@ def test_bad_arguments_are_errors():
         I.variance_scaling(mode="fan")
     with pytest.raises(ValueError, match="rank 2 or more"):
         I.orthogonal().apply([3])
+    for wrong in (None, "1", [1], math.nan, 10**400):
+        with pytest.raises(ValueError, match="variance_scaling: scale must be a number of at least 0"):
+            I.variance_scaling(scale=wrong)
+        with pytest.raises(ValueError, match="orthogonal: gain must be a number"):
+            I.orthogonal(gain=wrong)
+        with pytest.raises(ValueError, match="identity: gain must be a number"):
+            I.identity(gain=wrong)
 
 
 @pytest.mark.parametrize("name", ["zeros", "ones", "glorot_uniform", "glorot_normal", "orthogonal", "identity"])
-def test_other_floating_dtypes_are_made(name):
-    assert get_initializer(name).apply([3, 3], "float64").dtype == "float64"
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+def test_other_floating_dtypes_are_made(name, dtype):
+    assert get_initializer(name).apply([3, 3], dtype).dtype == dtype
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float16", 5e-3), ("bfloat16", 4e-2)])
+def test_orthogonal_matrices_of_other_dtypes_have_right_angles(dtype, tolerance):
+    matrix = I.orthogonal(gain=10**20 if dtype != "float16" else 100, seed=5).apply([4, 4], dtype)
+    scaled = matrix.numpy().astype(np.float64) / (1e20 if dtype != "float16" else 100)
+    np.testing.assert_allclose(scaled.T @ scaled, np.eye(4), atol=tolerance)
 
 
 def test_an_initializer_of_your_own_is_stored_once_registered():

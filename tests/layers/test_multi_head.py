@@ -118,6 +118,10 @@ def test_what_tensorflow_js_stores_is_read():
         (lambda: make()(vg.zeros([2, 3, 4]), vg.zeros([2, 4])), r"got \[2, 3, 4\], \[2, 4\]"),
         (lambda: vg.layers.multi_head_attention(num_heads=0, key_dim=1), "num_heads must be a positive integer"),
         (lambda: vg.layers.multi_head_attention(num_heads=1, key_dim=1, output_shape=[None]), "must be known"),
+        (lambda: make(attention_axes=[[1]]), "attention_axes must be an integer or a list of integers"),
+        (lambda: make(attention_axes={}), "attention_axes must be an integer or a list of integers"),
+        (lambda: make(attention_axes=[5]), "attention_axes .* got rank 3"),
+        (lambda: make(attention_axes=[2]), "attention_axes .* got rank 3"),
     ],
 )
 def test_errors(run, message):

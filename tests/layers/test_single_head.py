@@ -52,6 +52,8 @@ def test_dropout_acts_on_the_weights_in_training():
     [
         (lambda: vg.layers.attention()(vg.tensor(Q)), r"takes a list \[query, value\]"),
         (lambda: vg.layers.attention()([vg.tensor(Q), vg.zeros([1, 5, 3])]), r"got \[1, 3, 4\], \[1, 5, 3\]"),
+        (lambda: vg.layers.attention()([vg.scalar(1), vg.scalar(2)]), r"\[batch, values, size\], got \[\], \[\]"),
+        (lambda: vg.layers.additive_attention()([vg.zeros([2]), vg.zeros([2])]), r"got \[2\], \[2\]"),
         (lambda: vg.layers.attention(score_mode="sum"), "score_mode must be one of dot, concat, got 'sum'"),
     ],
 )

@@ -85,6 +85,8 @@ class EinsumDense(Layer):
         self.equation = equation
         self.partial_output_shape = partial_shape("einsum_dense", "output_shape", output_shape)
         self.activation = get_activation(activation)
+        if bias_axes is not None and not isinstance(bias_axes, str):
+            raise ValueError(f"einsum_dense: bias_axes must be a string of axes of the result, got {bias_axes!r}")
         self.bias_axes = bias_axes or None
         strangers = set(bias_axes or "") - set(self._terms.output)
         if strangers:

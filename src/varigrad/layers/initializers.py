@@ -11,7 +11,7 @@ import numpy as np
 from varigrad.dtypes import numpy_dtype
 from varigrad.engine import make_tensor
 from varigrad.layers import registry
-from varigrad.layers.arguments import choice
+from varigrad.layers.arguments import choice, number
 from varigrad.layers.registry import Serializable
 from varigrad.ops import creation, random
 from varigrad.tensor import Tensor, format_shape
@@ -125,7 +125,7 @@ class Identity(Initializer):
     """A multiple of the identity matrix. Made by `vg.initializers.identity`."""
 
     def __init__(self, *, gain: float = 1.0) -> None:
-        self.gain = gain
+        self.gain = number("identity", "gain", gain)
 
     def apply(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
         if len(shape) != 2 or shape[0] != shape[1]:
@@ -148,9 +148,9 @@ class VarianceScaling(Initializer):
     def __init__(
         self, *, scale: float = 1.0, mode: str = "fan_in", distribution: str = "normal", seed: int | None = None
     ) -> None:
-        if not scale > 0:
+        self.scale = number("variance_scaling", "scale", scale, 0.0)
+        if not scale:
             raise ValueError(f"variance_scaling: scale must be positive, got {scale}")
-        self.scale = scale
         self.mode = choice("variance_scaling", "mode", mode, _MODES)
         self.distribution = choice("variance_scaling", "distribution", distribution, _DISTRIBUTIONS)
         self.seed = seed
@@ -183,18 +183,21 @@ class Orthogonal(Initializer):
     """A matrix with orthogonal columns, or rows where it is wide. Made by `vg.initializers.orthogonal`."""
 
     def __init__(self, *, gain: float = 1.0, seed: int | None = None) -> None:
-        self.gain = gain
+        self.gain = number("orthogonal", "gain", gain)
         self.seed = seed
 
     def apply(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
         if len(shape) < 2:
             raise ValueError(f"orthogonal: needs a shape of rank 2 or more, got {format_shape(shape)}")
         rows, columns = math.prod(shape[:-1]), shape[-1]
-        normal = random.random_normal([max(rows, columns), min(rows, columns)], 0.0, 1.0, dtype, self.seed).numpy()
+        # LAPACK has no half precision.
+        wide = dtype if dtype == "float64" else "float32"
+        normal = random.random_normal([max(rows, columns), min(rows, columns)], 0.0, 1.0, wide, self.seed).numpy()
         q, r = np.linalg.qr(normal)
-        q *= np.where(np.diagonal(r) < 0, -1, 1) * self.gain  # makes every orthogonal matrix equally likely
+        # The signs make every orthogonal matrix equally likely.
+        q *= np.where(np.diagonal(r) < 0, -1, 1) * float(self.gain)
         matrix = q if rows >= columns else q.T
-        return make_tensor(np.ascontiguousarray(matrix.reshape(tuple(shape)), dtype=normal.dtype))
+        return make_tensor(np.ascontiguousarray(matrix.reshape(tuple(shape)), dtype=numpy_dtype(dtype)))
 
 
 def zeros() -> Initializer:

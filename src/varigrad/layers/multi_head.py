@@ -7,7 +7,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack, cast
 
-from varigrad.layers.arguments import Shape, boolean, number, partial_shape, positive_integer
+from varigrad.layers.arguments import Shape, axis_list, boolean, number, partial_shape, positive_integer
 from varigrad.layers.base import LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.einsum import EinsumDense
@@ -125,7 +125,7 @@ class MultiHeadAttention(ScoringLayer):
         self._result_shape = () if output_shape is None else partial_shape(owner, "output_shape", output_shape)
         if None in self._result_shape:
             raise ValueError(f"{owner}: output_shape must be known, got {output_shape!r}")
-        self.attention_axes = None if attention_axes is None else tuple(as_list(attention_axes))
+        self.attention_axes = None if attention_axes is None else axis_list(owner, "attention_axes", attention_axes)
         self.kernel_initializer = get_initializer(kernel_initializer or "glorot_uniform")
         self.bias_initializer = get_initializer(bias_initializer or "zeros")
         self.kernel_regularizer = get_regularizer(kernel_regularizer)
@@ -174,6 +174,10 @@ class MultiHeadAttention(ScoringLayer):
         self.output_dense = self._projection("attention_output", together, output, 2)
         axes = self.attention_axes or range(1, rank - 1)
         self._axes = tuple(axis % rank for axis in axes)
+        if any(not -rank <= axis < rank for axis in axes) or {0, rank - 1} & set(self._axes):
+            raise ValueError(
+                f"{self.name}: attention_axes {list(axes)} must be axes between the batch and the last, got rank {rank}"
+            )
         self._scores_equation, self._mean_equation = _equations(rank + 1, self._axes)
         self._freeze(False)
 

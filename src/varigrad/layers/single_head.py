@@ -138,8 +138,8 @@ class Attention(ScoringLayer):
     def compute_output_shape(self, input_shape: Any) -> Any:
         query, value, *keys = shapes = _listed(self, input_shape)
         key = keys[0] if keys else value
-        sizes = {query[-1], key[-1]} - {None}
-        if any(len(shape) != 3 for shape in shapes) or len(sizes) > 1 or value[1] != key[1]:
+        ranks = {len(shape) for shape in shapes}
+        if ranks != {3} or len({query[-1], key[-1]} - {None}) > 1 or value[1] != key[1]:
             given = ", ".join(format_shape(shape) for shape in shapes)
             raise ValueError(
                 f"{self.name}: query, value and key must be [batch, queries, size], [batch, values, …] and "
