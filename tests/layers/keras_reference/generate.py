@@ -21,7 +21,7 @@ import keras
 from ..reference.cases_data import input_values, weight_values
 
 HERE = Path(__file__).parent
-CLASSES = {"gru": "GRU", "lstm": "LSTM", "simple_rnn": "SimpleRNN", "conv_lstm2d": "ConvLSTM2D"}
+CLASSES = {name.lower(): value for name, value in vars(keras.layers).items() if isinstance(value, type)}
 
 
 class Named:
@@ -37,8 +37,7 @@ def numbers(x: Any) -> list[float]:
 
 
 def run(case: dict[str, Any]) -> dict[str, Any]:
-    class_name = CLASSES.get(case["layer"]) or "".join(part.capitalize() for part in case["layer"].split("_"))
-    layer = getattr(keras.layers, class_name)(name=case["name"], **case["args"])
+    layer = CLASSES[case["layer"].replace("_", "")](name=case["name"], **case["args"])
     inputs = [jnp.asarray(input_values(spec, k), "float32") for k, spec in enumerate(case["inputs"])]
 
     def mask(rows: Any) -> Any:
