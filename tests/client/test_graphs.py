@@ -82,3 +82,30 @@ def test_a_graph_trained_here_predicts_the_same_in_tensorflow_js_and_trains_on(n
     close(here["losses"], there["losses"], 1e-4)
     close(here["after"], there["after"], 1e-4)
     assert said(there["config"]) == said(here["config"])
+
+
+SETTINGS = {
+    "schedule": lambda: vg.train.adam(vg.train.exponential_decay(0.1, decay_steps=2, decay_rate=0.5)),
+    "clipped": lambda: vg.train.momentum(0.01, 0.9, global_clip_norm=1.0),
+    "weighted": lambda: vg.train.sgd(0.01),
+}
+
+
+def test_settings_that_tensorflow_js_does_not_know_do_not_disturb_it(tmp_path, node):
+    rng = np.random.default_rng(0)
+    expected = {}
+    for name, optimizer in SETTINGS.items():
+        x = vg.input(shape=[3])
+        model = vg.model(inputs=x, outputs=[vg.layers.dense(units=1)(x), vg.layers.dense(units=2)(x)], name=name)
+        weights = {"loss_weights": [0.25, 2.0]} if name == "weighted" else {}
+        model.compile(optimizer=optimizer(), loss="mean_squared_error", **weights)
+        given = {"inputs": [rng.normal(size=[4, 3]).tolist()], "targets": [np.zeros([4, n]).tolist() for n in (1, 2)]}
+        train(model, given, 2)
+        model.save(tmp_path / name, include_optimizer=True)
+        (tmp_path / name / "given.json").write_text(json.dumps(given))
+        expected[name] = [y.numpy() for y in predictions(model, given)]
+    results = json.loads(node("continue_graphs.js", tmp_path, *SETTINGS))
+    for name, prediction in expected.items():
+        close(results[name]["prediction"], prediction)
+        first, second = results[name]["losses"]
+        assert second < first
