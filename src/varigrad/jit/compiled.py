@@ -15,11 +15,12 @@ from varigrad.changes import COUNT
 from varigrad.engine import NO_ATTRS
 from varigrad.jit.capture import Capture
 from varigrad.jit.errors import JitError, JitWarning
+from varigrad.jit.executors import check_executor, make_executor
 from varigrad.jit.graph import Graph
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.signature import describe, flatten, replaced
-from varigrad.jit.straight_line import Program, Stale
+from varigrad.jit.straight_line import Stale
 from varigrad.jit.surroundings import Place, look_around
 from varigrad.jit.trials import compared
 from varigrad.observe import OBSERVERS, Observer, observing
@@ -40,14 +41,20 @@ class _Trace:
     """One compilation: what it holds for, and the program."""
 
     def __init__(
-        self, graph: Graph, build: Any, guards: Guards, known: Mapping[int, float], objects: list[Any]
+        self,
+        graph: Graph,
+        build: Any,
+        guards: Guards,
+        known: Mapping[int, float],
+        objects: list[Any],
+        executor: str | None,
     ) -> None:
         self.captured = graph
         self.build = build
         self.guards = guards
         self.known = known  # the numbers among the leaves whose values it was compiled for
         self.objects = objects  # whose identity is part of the key, so that they must stay
-        self.program = Program(optimize(graph))
+        self.program = make_executor(optimize(graph), executor)
         nodes = self.program.graph.nodes
         self.updates = any(node.is_update for node in nodes)
         self.targets = tuple(dict.fromkeys([target for node in nodes for target in node.targets]))
@@ -76,9 +83,10 @@ class _Trace:
 class CompiledFunction(Generic[P, R]):
     """What `vg.jit` returns: called like the function that it was made of, which is its `function`."""
 
-    def __init__(self, function: Callable[P, R], check: bool = False) -> None:
+    def __init__(self, function: Callable[P, R], check: bool = False, executor: str | None = None) -> None:
         self.function = function
         self.check = check
+        self.executor = executor
         functools.update_wrapper(cast("Any", self), function)
         self._name = getattr(function, "__name__", type(function).__name__)
         self._traces: dict[Any, list[_Trace]] = {}
@@ -112,7 +120,7 @@ class CompiledFunction(Generic[P, R]):
         """A compiled method: each object has compilations of its own."""
         if instance is None:
             return self
-        bound = CompiledFunction(MethodType(self.function, instance), self.check)
+        bound = CompiledFunction(MethodType(self.function, instance), self.check, self.executor)
         if hasattr(instance, "__dict__"):
             instance.__dict__.setdefault(self._name, bound)
             return instance.__dict__[self._name]
@@ -174,7 +182,7 @@ class CompiledFunction(Generic[P, R]):
             guards = Guards(after.with_vouched_of(before), _variable_places(capture.variables.values()))
             known = {position: leaves[position] for position in sorted(capture.numbers.looked_at)}
             traces = self._traces.setdefault(key, [])
-            traces.insert(0, _Trace(graph, build, guards, known, objects))
+            traces.insert(0, _Trace(graph, build, guards, known, objects, self.executor))
             del traces[_KEPT:]
             self._history.append(reason)
             self._warn_if_often(traces, reason)
@@ -303,10 +311,12 @@ def _labels(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], cou
 
 
 @overload
-def jit(f: Callable[P, R], /, *, check: bool = ...) -> CompiledFunction[P, R]: ...
+def jit(f: Callable[P, R], /, *, check: bool = ..., executor: str | None = ...) -> CompiledFunction[P, R]: ...
 @overload
-def jit(f: None = None, /, *, check: bool = ...) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
-def jit(f: Any = None, /, *, check: bool = False) -> Any:
+def jit(
+    f: None = None, /, *, check: bool = ..., executor: str | None = ...
+) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
+def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -> Any:
     """Compiles a function of tensors, such as a training step with everything that belongs to it.
 
     The first call runs the function as it is written and writes down every kernel call; later ones run what was
@@ -325,6 +335,8 @@ def jit(f: Any = None, /, *, check: bool = False) -> Any:
             compilation of its own. It returns tensors and plain values, alone or in containers. Arrays reach it as
             tensors.
         check: Run both, compiled and as written, at each call, and compare: for finding out which of the two is wrong.
+        executor: `"numpy"`, the default, for the same NumPy calls as in eager mode, to the bits; `"native"` for machine
+            code, which needs llvmlite.
 
     Raises:
         JitError: at the call, if the function does something that cannot be compiled.
@@ -343,9 +355,10 @@ def jit(f: Any = None, /, *, check: bool = False) -> Any:
     1
     """
     if f is None:
-        return functools.partial(jit, check=check)
+        return functools.partial(jit, check=check, executor=executor)
     if not callable(f):
         raise TypeError(f"jit: f must be a function, got {type(f).__name__}")
     if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f):
         raise TypeError("jit: f must be a plain function, neither a coroutine function nor a generator")
-    return CompiledFunction(f, check)
+    check_executor(executor)
+    return CompiledFunction(f, check, executor)

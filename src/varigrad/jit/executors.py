@@ -1,0 +1,46 @@
+"""What runs a graph: NumPy, call by call, or machine code made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Protocol
+
+from varigrad.dtypes import Array
+from varigrad.jit.errors import JitError
+from varigrad.jit.graph import Graph
+from varigrad.jit.straight_line import Program
+
+__all__ = ["EXECUTORS", "Executor", "check_executor", "make_executor"]
+
+
+class Executor(Protocol):
+    """A graph made ready to run."""
+
+    graph: Graph
+
+    def __call__(self, leaves: Sequence[object]) -> Sequence[Array]:
+        """The arrays that the graph returns, for these leaves of the arguments."""
+        ...
+
+
+def _native(graph: Graph) -> Executor:
+    from varigrad.backends.llvm.program import NativeProgram  # needs llvmlite, which takes its time
+
+    return NativeProgram(graph)
+
+
+EXECUTORS: dict[str, Callable[[Graph], Executor]] = {"native": _native, "numpy": Program}
+
+
+def make_executor(graph: Graph, name: str | None) -> Executor:
+    """The executor of a name for a graph; NumPy's for None."""
+    return EXECUTORS[name or "numpy"](graph)
+
+
+def check_executor(name: str | None) -> None:
+    """Raises an error if there is no executor of a name, here or at all."""
+    if name is not None and name not in EXECUTORS:
+        raise ValueError(f"jit: executor must be 'native', 'numpy' or None, got {name!r}")
+    if name == "native" and not find_spec("llvmlite"):
+        raise JitError("jit: the native executor needs llvmlite; install it, or leave the choice to VariGrad")
