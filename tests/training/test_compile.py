@@ -120,6 +120,8 @@ def test_accuracy_is_that_which_the_output_and_the_loss_call_for(units, loss, y,
         ({"loss": {"nothing": "mse"}}, "loss names 'nothing', but the outputs are out"),
         ({"loss": "mse", "metrics": {"nothing": "mae"}}, "metrics names 'nothing'"),
         ({"loss": "mse", "loss_weights": [1, 2]}, "loss_weights must have one entry"),
+        ({"loss": "mse", "loss_weights": ["a"]}, "loss_weights must be a number for each output, got 'a'"),
+        ({"loss": "mse", "loss_weights": [float("nan")]}, "loss_weights must be a number for each output, got nan"),
     ],
 )
 def test_what_is_wrong_is_named(options, message):

@@ -148,6 +148,28 @@ def test_a_loss_of_vg_losses_and_one_of_ones_own():
         np.testing.assert_allclose(weights(model)[0], [[0.5]], rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (1.0, "the loss of out: f must return a tensor of floats, got 1.0"),
+        (None, "the loss of out: f must return a tensor of floats, got None"),
+        (
+            vg.tensor([1, 2], dtype="int32"),
+            r"the loss of out: f must return a tensor of floats, got an int32 tensor \[2\]",
+        ),
+    ],
+)
+def test_a_loss_of_ones_own_that_gives_no_loss_is_named(result, message):
+    def f(y, p):
+        return result
+
+    model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1], name="out")])
+    model.compile(optimizer="sgd", loss=f)
+    for run in (model.fit, model.evaluate, model.train_on_batch):
+        with pytest.raises(TypeError, match=message):
+            run([1.0, 2.0], [1.0, 2.0])
+
+
 # Weights of samples
 
 
@@ -466,6 +488,8 @@ def test_memory_stays_flat_over_epochs():
         ((X, Y), {"accumulate": 0}, "accumulate must be a positive integer"),
         ((X, Y), {"sample_weight": np.ones(20)}, "x has 21 samples, but sample_weight has 20"),
         ((X, Y), {"class_weight": [1, 2]}, "class_weight must have one entry"),
+        ((X, Y), {"class_weight": {0: None, 1: 1}}, "class_weight must give a number for each class, got None for 0"),
+        ((X, Y), {"class_weight": {0: 1, "a": 1}}, "class_weight must give a number for each class, got 1 for 'a'"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, options, message):
@@ -582,3 +606,31 @@ def test_a_dataset_given_to_fit_is_told_where_it_belongs():
     for method in (model.fit, model.evaluate):
         with pytest.raises(ValueError, match="for an iterable of batches there are fit_dataset and evaluate_dataset"):
             method([([1.0], [1.0])])
+
+
+def test_class_weights_do_not_count_in_the_validation_split_and_sample_weights_do():
+    model = vg.sequential(
+        layers=[vg.layers.dense(units=2, activation="softmax", kernel_initializer="zeros", input_shape=[1])]
+    )
+    model.compile(optimizer=vg.train.sgd(0.0), loss="sparse_categorical_crossentropy")
+    history = model.fit(
+        np.ones(4),
+        [0, 1, 0, 1],
+        sample_weight=[1, 1, 1, 3],
+        class_weight={0: 10, 1: 1},
+        validation_split=0.5,
+        verbose=0,
+    ).history
+    assert history["loss"] == [pytest.approx(11 / 2 * np.log(2))]
+    assert history["val_loss"] == [pytest.approx(4 / 2 * np.log(2))]
+
+
+def test_outputs_of_one_layer_have_losses_of_their_own():
+    x = vg.input(shape=[2, 1])
+    sequence, state = vg.layers.simple_rnn(
+        units=1, return_state=True, kernel_initializer="ones", activation="linear", name="rnn"
+    )(x)
+    model = vg.model(inputs=x, outputs=[sequence, state])
+    model.compile(optimizer=vg.train.sgd(0.0), loss="mean_squared_error", metrics=["mae"])
+    history = model.fit(np.zeros([1, 2, 1]), [[1.0], [3.0]], verbose=0).history
+    assert history == {"loss": [10.0], "rnn_loss_0": [1.0], "rnn_loss_1": [9.0], "rnn_mae_0": [1.0], "rnn_mae_1": [3.0]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -69,7 +70,7 @@ def compiled_with(
         ValueError: A name is unknown, or something is given for another number of outputs.
     """
     losses = _losses(output_names, loss)
-    weights = [1.0 if each is None else float(each) for each in _each("loss_weights", output_names, loss_weights)]
+    weights = [_loss_weight(each) for each in _each("loss_weights", output_names, loss_weights)]
     names: list[str] = []
     if len(output_names) > 1:
         names = [f"{name}_loss" for name, function in zip(output_names, losses) if function is not None]
@@ -80,16 +81,28 @@ def compiled_with(
                 metric = get_metric(identifier, losses[place], outputs[place].shape)
                 name = metric.name if len(output_names) == 1 else f"{output_names[place]}_{metric.name}"
                 found.append(Measure(name, place, metric, weighted))
-    # As TensorFlow.js tells two of one name apart.
-    labels = ["loss", *names, *[measure.name for measure in found]]
-    first = len(labels) - len(found)
-    measures = [
-        measure._replace(name=f"{measure.name}_{labels[: first + place].count(measure.name)}")
-        if labels.count(measure.name) > 1
-        else measure
-        for place, measure in enumerate(found)
+    labels = _told_apart([*names, *[measure.name for measure in found]])
+    measures = [measure._replace(name=label) for measure, label in zip(found, labels[len(names) :])]
+    return Compiled(losses, weights, labels[: len(names)], measures, jit)
+
+
+def _told_apart(labels: Sequence[str]) -> list[str]:
+    """Names of which several are alike with a number, as TensorFlow.js numbers them."""
+    return [
+        f"{label}_{labels[:place].count(label)}" if labels.count(label) > 1 else label
+        for place, label in enumerate(labels)
     ]
-    return Compiled(losses, weights, names, measures, jit)
+
+
+def _loss_weight(value: Any) -> float:
+    """How much an output's loss counts: a number, NumPy's included, or 1 for None."""
+    try:
+        weight = 1.0 if value is None else math.nan if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        weight = math.nan
+    if not math.isfinite(weight):
+        raise ValueError(f"compile: loss_weights must be a number for each output, got {value!r:.100}")
+    return weight
 
 
 def get_optimizer(identifier: Any) -> AnyOptimizer:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
-from varigrad.dtypes import kind_of
+from varigrad.dtypes import is_floating, kind_of
 from varigrad.layers.naming import spelling_key
 from varigrad.layers.registry import lookup
 from varigrad.ops import losses as scalar_losses
@@ -360,8 +360,24 @@ def get_loss(identifier: Any) -> LossFunction:
     raise TypeError(f"compile: a loss is a name or a function of (y_true, y_pred), got {identifier!r}")
 
 
-def losses_of(function: LossFunction, y_true: Tensor, y_pred: Tensor) -> Tensor:
-    """What a loss gives before it is averaged: those of `vg.losses`, which average by default, are told not to."""
+def losses_of(owner: str, function: LossFunction, y_true: Tensor, y_pred: Tensor) -> Tensor:
+    """What a loss gives before it is averaged: those of `vg.losses`, which average by default, are told not to.
+
+    Raises:
+        TypeError: A loss of the user's own returned no tensor of floats; the message begins with `owner`.
+    """
     if getattr(function, "__module__", None) == scalar_losses.__name__:
         return cast("Any", function)(y_true, y_pred, reduction="none")
-    return function(y_true, y_pred)
+    return _of_floats(owner, function, function(y_true, y_pred))
+
+
+def _of_floats(owner: str, function: LossFunction, losses: Any) -> Tensor:
+    """What a loss of the user's own returned, if it is what a loss has to be."""
+    if isinstance(losses, Tensor):
+        if is_floating(losses.dtype):
+            return losses
+        what = f"an {losses.dtype} tensor {format_shape(losses.shape)}"
+    else:
+        what = repr(losses)[:100]
+    name = getattr(function, "__name__", type(function).__name__)
+    raise TypeError(f"{owner}: {name} must return a tensor of floats, got {what}")

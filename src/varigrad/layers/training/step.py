@@ -76,7 +76,8 @@ def run_batch(model: Trainable, compiled: Compiled, batch: Batch, training: bool
         if function is None or y is None:
             losses.append(None)
             continue
-        loss = weighted_mean(f"the loss of {name}", losses_of(function, y, output), weights, mask)
+        owner = f"the loss of {name}"
+        loss = weighted_mean(owner, losses_of(owner, function, y, output), weights, mask)
         losses.append(loss)
         part = scale_to(loss, factor)
         total = part if total is None else add(total, part)

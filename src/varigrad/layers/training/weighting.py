@@ -88,7 +88,14 @@ def class_weights(op: str, y: Array, weights: Mapping[Any, float]) -> Array:
     if y.ndim > 2 or (y.ndim == 2 and not y.shape[1]):
         raise ValueError(f"{op}: class_weight needs targets of rank 1 or 2, got shape {format_shape(y.shape)}")
     classes = y.argmax(1) if y.ndim == 2 and y.shape[1] > 1 else y.reshape(-1)
-    by_class = {float(number): float(weight) for number, weight in weights.items()}
+    by_class: dict[float, float] = {}
+    for number, weight in weights.items():
+        try:
+            by_class[float(number)] = float(weight)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{op}: class_weight must give a number for each class, got {weight!r} for {number!r}"
+            ) from None
     found, place = np.unique(np.asarray(classes), return_inverse=True)
     missing = [int(number) for number in found.tolist() if float(number) not in by_class]
     if missing:
