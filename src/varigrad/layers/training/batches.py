@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from varigrad.layers.training.samples import Batch, Samples, read_samples
+from varigrad.layers.training.samples import Batch, Samples, read_samples, with_class_weights
 from varigrad.util import create_shuffled_indices
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class IterableBatches:
         dataset: See `open_dataset`.
         steps: How many batches make an epoch; the next one goes on from there. By default all of them, from the start.
         epochs: For how many epochs they must do, for the warning where they run out.
-        class_weight: See `read_samples`.
+        class_weight: See `with_class_weights`.
         stacklevel: How many frames above that warning the user's own code is.
     """
 
@@ -148,7 +148,8 @@ class IterableBatches:
 
     def _batch(self, item: Any) -> Batch:
         x, y, weights = batch_parts(self._op, item)
-        samples = read_samples(self._model, self._op, x, y, weights, self._class_weight)
+        samples = read_samples(self._model, self._op, x, y, weights)
+        samples = with_class_weights(self._op, self._model.output_names, samples, self._class_weight)
         return samples.batch(slice(None))
 
 

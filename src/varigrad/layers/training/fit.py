@@ -11,7 +11,7 @@ from varigrad.layers.arguments import positive_integer
 from varigrad.layers.training.batches import ArrayBatches, Batches, IterableBatches
 from varigrad.layers.training.evaluation import validation
 from varigrad.layers.training.interruption import Interruption
-from varigrad.layers.training.samples import read_samples
+from varigrad.layers.training.samples import read_samples, with_class_weights
 from varigrad.layers.training.step import Meter
 from varigrad.layers.training.warning_signs import LossWatch, warn_of_different_tail
 from varigrad.train import GradientAccumulator
@@ -93,7 +93,7 @@ def fit_arrays(
         steps_per_epoch = positive_integer(op, "steps_per_epoch", steps_per_epoch)
     if shuffle not in (True, False, "batch"):
         raise ValueError(f"fit: shuffle must be True, False or 'batch', got {shuffle!r}")
-    samples = read_samples(model, op, x, y, sample_weight, class_weight)
+    samples = read_samples(model, op, x, y, sample_weight)
     held_out: Any = validation_data
     if validation_data is None and validation_split:
         if isinstance(validation_split, bool) or not 0 < validation_split < 1:
@@ -103,14 +103,14 @@ def fit_arrays(
             raise ValueError(
                 f"fit: validation_split {validation_split:g} of {samples.rows} samples leaves none to train on"
             )
-        unweighted = samples._replace(weights=[None] * len(samples.weights)) if sample_weight is None else samples
-        samples, held_out = samples.part(slice(0, at)), unweighted.part(slice(at, None))
+        samples, held_out = samples.part(slice(0, at)), samples.part(slice(at, None))
         warn_of_different_tail(samples, held_out, stacklevel=4)
     if model.stateful and samples.rows % batch_size:
         raise ValueError(
             f"fit: {model.name} keeps its state from batch to batch, so batch_size {batch_size} must divide the "
             f"{samples.rows} samples"
         )
+    samples = with_class_weights(op, model.output_names, samples, class_weight)
     batches = ArrayBatches(samples, batch_size, shuffle, steps_per_epoch)
     size = batch_size if validation_batch_size is None else validation_batch_size
     validate = None if held_out is None else validation(model, op, held_out, size, validation_steps)

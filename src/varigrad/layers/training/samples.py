@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from varigrad.layers.symbolic import SymbolicTensor
     from varigrad.layers.training.trainable import Trainable
 
-__all__ = ["Batch", "Samples", "read_samples"]
+__all__ = ["Batch", "Samples", "read_samples", "with_class_weights"]
 
 # Losses whose targets have the shape of the predictions. Those of one's own may compare what they like.
 _ALIKE = frozenset(LOSSES.values()) - {sparse_categorical_crossentropy}
@@ -65,9 +65,7 @@ def _rows(array: Array, rows: slice | Array) -> Tensor:
     return make_tensor(taken.copy() if isinstance(rows, slice) else taken)
 
 
-def read_samples(
-    model: Trainable, op: str, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
-) -> Samples:
+def read_samples(model: Trainable, op: str, x: Any, y: Any, sample_weight: Any = None) -> Samples:
     """Checks what a caller gave and brings it into arrays, without a copy where that can be.
 
     Args:
@@ -76,7 +74,6 @@ def read_samples(
         x: A tensor or array; for several inputs a list of them or a dict by name.
         y: The same for the outputs.
         sample_weight: None, or weights `[samples]` or `[samples, time]`; for several outputs perhaps by output.
-        class_weight: None, or a weight for each class number; for several outputs by output.
 
     Raises:
         ValueError: Shapes that do not fit the model or each other; the message says which.
@@ -94,21 +91,49 @@ def read_samples(
         )
     ]
     expects = [name for name, loss in zip(names, losses) if loss is not None]
-    given = dict(zip(expects, _by_name(op, model.name, "target", expects, _without_surplus(y, names, expects))))
+    given = iter(_by_name(op, model.name, "target", expects, _without_surplus(y, names, losses)))
     targets: list[Array | None] = [
-        None if loss is None else _target(op, output, name, given[name], loss)
+        None if loss is None else _target(op, output, name, next(given), loss)
         for name, output, loss in zip(names, outputs, losses)
     ]
-    weights = _weights(op, names, targets, sample_weight, class_weight)
+    weights = [
+        None if each is None else _array(op, f"sample_weight ({name})", each, "float32")
+        for name, each in zip(names, _for_outputs(op, "sample_weight", names, sample_weight))
+    ]
     rows = inputs[0].shape[0]
     for what, each in (("x", inputs), ("y", targets), ("sample_weight", weights)):
         for array in each:
+            if array is not None and not array.ndim:
+                raise ValueError(f"{op}: {what} must have an axis of samples, got a scalar")
             if array is not None and array.shape[0] != rows:
                 shapes = f"x: {format_shape(inputs[0].shape)}, {what}: {format_shape(array.shape)}"
                 raise ValueError(f"{op}: x has {rows} samples, but {what} has {array.shape[0]} ({shapes})")
     if not rows:
         raise ValueError(f"{op}: there are no samples (x: {format_shape(inputs[0].shape)})")
     return Samples(inputs, targets, weights, rows)
+
+
+def with_class_weights(op: str, names: Sequence[str], samples: Samples, class_weight: Any) -> Samples:
+    """The samples with their weights times those of their classes.
+
+    Args:
+        op: What to call it in errors.
+        names: The names of the outputs.
+        samples: The samples.
+        class_weight: None, or a weight for each class number; for several outputs by output.
+    """
+    if class_weight is None:
+        return samples
+    weights: list[Array | None] = []
+    for target, before, of_classes in zip(
+        samples.y, samples.weights, _for_outputs(op, "class_weight", names, class_weight)
+    ):
+        if of_classes is None or target is None:
+            weights.append(before)
+            continue
+        factor = class_weights(op, target, of_classes)
+        weights.append(factor if before is None else before * factor.reshape(-1, *[1] * (before.ndim - 1)))
+    return samples._replace(weights=weights)
 
 
 def _by_name(op: str, model: str, what: str, names: Sequence[str], value: Any) -> list[Any]:
@@ -133,12 +158,12 @@ def _by_name(op: str, model: str, what: str, names: Sequence[str], value: Any) -
     return list(cast("Sequence[Any]", value))
 
 
-def _without_surplus(y: Any, names: Sequence[str], expects: Sequence[str]) -> Any:
+def _without_surplus(y: Any, names: Sequence[str], losses: Sequence[Any]) -> Any:
     """Targets without those for outputs that have no loss, where a list has one for each output."""
-    if len(expects) < len(names) and isinstance(y, (list, tuple)):
+    if None in losses and isinstance(y, (list, tuple)):
         items = list(cast("Sequence[Any]", y))
         if len(items) == len(names):
-            kept = [item for name, item in zip(names, items) if name in expects]
+            kept = [item for loss, item in zip(losses, items) if loss is not None]
             return kept[0] if len(kept) == 1 else kept
     return cast("Any", y)
 
@@ -169,8 +194,6 @@ def _target(op: str, output: SymbolicTensor, name: str, value: Any, loss: Any) -
     array = _array(op, f"y ({name})", value, output.dtype if floating else None)
     if array.dtype.kind == "f" and not floating and is_floating(output.dtype):
         array = array.astype(numpy_dtype(output.dtype, op), copy=False)
-    if array.ndim == 0:
-        raise ValueError(f"{op}: y ({name}) must have an axis of samples, got a scalar")
     if array.ndim == 1 and len(output.shape) > 1 and loss is not sparse_categorical_crossentropy:
         array = array[:, None]
     wanted, shape = output.shape[1:], array.shape[1:]
@@ -208,24 +231,6 @@ def _checked_classes(op: str, name: str, array: Array, output: tuple[int | None,
                 f"{op}: y ({name}) holds the class {worst:g}, but there are {classes}, from 0 to {classes - 1}"
             )
     return array
-
-
-def _weights(
-    op: str, names: Sequence[str], targets: Sequence[Array | None], sample_weight: Any, class_weight: Any
-) -> list[Array | None]:
-    """The weights of the samples for each output: those given, times those of their classes."""
-    by_sample: list[Any] = _for_outputs(op, "sample_weight", names, sample_weight)
-    by_class: list[Any] = _for_outputs(op, "class_weight", names, class_weight)
-    weights: list[Array | None] = []
-    for name, target, of_samples, of_classes in zip(names, targets, by_sample, by_class):
-        found = None if of_samples is None else _array(op, f"sample_weight ({name})", of_samples, "float32")
-        if of_classes is not None and target is not None:
-            factor = class_weights(op, target, of_classes)
-            found = factor if found is None else found * factor.reshape(-1, *[1] * (found.ndim - 1))
-        if found is not None and found.ndim == 0:
-            raise ValueError(f"{op}: sample_weight ({name}) must have an axis of samples, got a scalar")
-        weights.append(found)
-    return weights
 
 
 def _for_outputs(op: str, argument: str, names: Sequence[str], value: Any) -> list[Any]:

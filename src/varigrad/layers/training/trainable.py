@@ -17,7 +17,7 @@ from varigrad.layers.training.config import load_training_config, training_confi
 from varigrad.layers.training.copied import CopiedOptimizer, copied_optimizer, optimizer_for
 from varigrad.layers.training.evaluation import as_scalars, evaluate_batches
 from varigrad.layers.training.fit import fit_arrays, fit_batches
-from varigrad.layers.training.samples import read_samples
+from varigrad.layers.training.samples import read_samples, with_class_weights
 from varigrad.layers.training.step import Meter, Step, make_step, run_batch
 from varigrad.train import GradientAccumulator, Optimizer
 
@@ -378,7 +378,8 @@ class Trainable(Layer):
         [1.0, 1.0]
         """
         compiled = self.compiled("train_on_batch")
-        batch = read_samples(self, "train_on_batch", x, y, sample_weight, class_weight).batch(slice(None))
+        samples = read_samples(self, "train_on_batch", x, y, sample_weight)
+        batch = with_class_weights("train_on_batch", self.output_names, samples, class_weight).batch(slice(None))
         with self.training_now("train_on_batch"):
             seen = self.step_with(self.optimizer)(batch)
         return self._measured(compiled, batch, seen, reset_metrics)
