@@ -88,6 +88,7 @@ SETTINGS = {
     "schedule": lambda: vg.train.adam(vg.train.exponential_decay(0.1, decay_steps=2, decay_rate=0.5)),
     "clipped": lambda: vg.train.momentum(0.01, 0.9, global_clip_norm=1.0),
     "weighted": lambda: vg.train.sgd(0.01),
+    "adamax": lambda: vg.train.adamax(0.01),
 }
 
 

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,12 @@ from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Wri
 from varigrad.io.locations import Folder, Location, ShardReader, UrlConverter, locate
 from varigrad.io.replacing import replace_model
 from varigrad.io.topology import check_kind
+from varigrad.io.training_json import (
+    STATE_MANIFEST,
+    manifest_of_state,
+    training_for_tensorflow_js,
+    training_from_tensorflow_js,
+)
 from varigrad.io.weights import ModelFileError, WeightSpec, decode_specs, stored_size
 
 __all__ = ["read_document", "read_manifest", "read_model", "read_weights", "write_model", "write_weights"]
@@ -31,9 +38,8 @@ _NUMBERED_SHARD = re.compile(r"(.*?)(\d+)(?:of\d+)?(\.\w+)?")
 _LONGEST_NAME = 255
 _BY_PLACE = re.compile(r"(.*/)?vars/\d+")
 
-# Where a training configuration keeps what TensorFlow.js cannot read in its own place.
-_LOSS_WEIGHTS = "lossWeights"
-_SCHEDULE = "learningRateSchedule"
+# The manifest that TensorFlow.js reads.
+_WEIGHTS = "weightsManifest"
 
 
 # Writing
@@ -49,24 +55,30 @@ def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: Writ
         raise ValueError(f"save: weight_shard_size_bytes must be positive, got {shard_size}")
     errors: dict[str, float] = {}
     weights = cast("Mapping[str, Array]", artifacts.weights or {})
-    stored = prepare_weights("save", weights.items(), errors, wanted=options.quantize)
+    groups = {_WEIGHTS: prepare_weights("save", weights.items(), errors, wanted=options.quantize)}
     if artifacts.optimizer_weights is not None:
-        stored += prepare_weights("save", artifacts.optimizer_weights.items(), errors, group="optimizer")
+        state = prepare_weights("save", artifacts.optimizer_weights.items(), errors, group="optimizer")
+        groups.setdefault(manifest_of_state(artifacts.training_config), []).extend(state)
     document = _document(artifacts, model)
-    size = sum(weight.size for weight in stored)
-    count = max(1, -(-size // shard_size))
-    prefix = _prefix(path)
-    names = [f"{prefix}group1-shard{i}of{count}.bin" for i in range(1, count + 1)]
-    specs = [weight.spec for weight in stored]
+    specs = {key: [weight.spec for weight in stored] for key, stored in groups.items()}
+    sizes = {key: sum(weight.size for weight in stored) for key, stored in groups.items()}
+    counts = {key: max(1, -(-size // shard_size)) for key, size in sizes.items()}
+    names = [
+        f"{_prefix(path)}group{group}-shard{i}of{count}.bin"
+        for group, count in enumerate(counts.values(), 1)
+        for i in range(1, count + 1)
+    ]
 
     def render(names: Sequence[str]) -> bytes:
-        manifest = [{"paths": list(names), "weights": specs}]
-        return json.dumps({**document, "weightsManifest": manifest}, allow_nan=False, separators=(",", ":")).encode()
+        following = iter(names)
+        manifests = {key: [{"paths": list(islice(following, counts[key])), "weights": specs[key]}] for key in specs}
+        return json.dumps({**document, **manifests}, allow_nan=False, separators=(",", ":")).encode()
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_model(path, names, take_bytes(stored, shard_size), render, outdated=_own_shards(path))
-    topology_size = len(json.dumps(artifacts.topology))
-    return Written(topology_size, len(json.dumps(specs)), size, errors)
+    contents = chain.from_iterable(take_bytes(stored, shard_size) for stored in groups.values())
+    replace_model(path, names, contents, render, outdated=_own_shards(path))
+    specs_size = sum(len(json.dumps(each)) for each in specs.values())
+    return Written(len(json.dumps(artifacts.topology)), specs_size, sum(sizes.values()), errors)
 
 
 def _document(artifacts: ModelArtifacts, model: Any) -> dict[str, Any]:
@@ -77,50 +89,18 @@ def _document(artifacts: ModelArtifacts, model: Any) -> dict[str, Any]:
     document: dict[str, Any] = {"modelTopology": topology} if topology else {}
     document |= {"format": "layers-model", "generatedBy": f"VariGrad v{__version__}", "convertedBy": None}
     if artifacts.training_config is not None:
-        document["trainingConfig"] = _training_for_tensorflow_js(artifacts.training_config, model)
+        document["trainingConfig"] = training_for_tensorflow_js(artifacts.training_config, model)
     if artifacts.metadata is not None:
         document["userDefinedMetadata"] = artifacts.metadata
     return document
-
-
-def _training_for_tensorflow_js(config: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    """A training configuration that TensorFlow.js reads: it wants a number for the learning rate, and no loss weights.
-
-    What it would stumble over is kept beside, under other names.
-    """
-    written = dict(config)
-    if "loss_weights" in written:
-        written[_LOSS_WEIGHTS] = written.pop("loss_weights")
-    optimizer = dict(written["optimizer_config"])
-    arguments = dict(optimizer["config"])
-    if isinstance(arguments.get("learningRate"), Mapping):
-        arguments[_SCHEDULE] = arguments["learningRate"]
-        arguments["learningRate"] = model.bare_optimizer.current_learning_rate
-    return {**written, "optimizer_config": {**optimizer, "config": arguments}}
-
-
-def _training_from_tensorflow_js(config: Any) -> dict[str, Any] | None:
-    """The training configuration in a file, as it was before `_training_for_tensorflow_js`."""
-    if not isinstance(config, Mapping):
-        return None
-    read = dict(cast("Mapping[str, Any]", config))
-    if _LOSS_WEIGHTS in read:
-        read["loss_weights"] = read.pop(_LOSS_WEIGHTS)
-    optimizer = read.get("optimizer_config")
-    arguments = cast("Mapping[str, Any]", optimizer).get("config") if isinstance(optimizer, Mapping) else None
-    if isinstance(arguments, Mapping) and _SCHEDULE in arguments:
-        rest = dict(cast("Mapping[str, Any]", arguments))
-        rest["learningRate"] = rest.pop(_SCHEDULE)
-        read["optimizer_config"] = {**cast("Mapping[str, Any]", optimizer), "config": rest}
-    return read
 
 
 def _own_shards(json_path: Path) -> list[str]:
     """The files of weights that a model written before has, as far as their names are those given here."""
     try:
         document = read_document(Folder(json_path))
-        manifest = document["weightsManifest"]
-        paths = [path for group in manifest for path in group["paths"]]
+        groups = [group for key in (_WEIGHTS, STATE_MANIFEST) for group in document.get(key, [])]
+        paths = [path for group in groups for path in group["paths"]]
     except (OSError, ModelFileError, LookupError, TypeError):
         return []
     prefix = _prefix(json_path)
@@ -156,14 +136,16 @@ def read_model(
     metadata = document.get("userDefinedMetadata")
     artifacts = ModelArtifacts(
         topology=document,
-        training_config=_training_from_tensorflow_js(document.get("trainingConfig")),
+        training_config=training_from_tensorflow_js(document.get("trainingConfig")),
         metadata=cast("Mapping[str, Any]", metadata) if isinstance(metadata, Mapping) else None,
     )
-    manifest = document.get("weightsManifest")
+    manifest = document.get(_WEIGHTS)
     if manifest is None:
         return artifacts
     specs, found = read_manifest(manifest, location)
     state = {spec.name: found.pop(spec.name) for spec in specs if spec.group == "optimizer"}
+    if STATE_MANIFEST in document:
+        state |= read_manifest(document[STATE_MANIFEST], location)[1]
     topology = complete_from_weights(document, {name: values.shape for name, values in found.items()})
     weights: StoredWeights = found
     if any(_BY_PLACE.fullmatch(name) for name in found if len(name) <= _LONGEST_NAME):
