@@ -12,9 +12,9 @@ from typing import Any, cast
 from varigrad.dtypes import Array
 from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Written
 from varigrad.io.keras.compiling import from_compile_config, to_compile_config
+from varigrad.io.keras.config_3 import KERAS_VERSION, to_keras_3
 from varigrad.io.keras.hdf5 import File
 from varigrad.io.keras.meanings import as_meant_by_keras
-from varigrad.io.keras.stored import KERAS_3, to_keras_3
 from varigrad.io.keras.weights import read_tree, tree_bytes
 from varigrad.io.replacing import write_atomically
 from varigrad.io.weights import ModelFileError
@@ -116,7 +116,7 @@ def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: Writ
         config["compile_config"] = compiled
     weights = cast("Mapping[str, Array]", artifacts.weights or {})
     metadata: dict[str, Any] = {
-        "keras_version": KERAS_3,
+        "keras_version": KERAS_VERSION,
         "date_saved": datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
     }
     if artifacts.metadata is not None:

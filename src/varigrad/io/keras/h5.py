@@ -12,10 +12,11 @@ import numpy as np
 from varigrad.dtypes import Array
 from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Written
 from varigrad.io.keras.compiling import from_training_config, to_training_config
+from varigrad.io.keras.config_2 import to_keras_2
+from varigrad.io.keras.config_3 import KERAS_VERSION
 from varigrad.io.keras.hdf5 import File, Group
 from varigrad.io.keras.layout import flat_weights
 from varigrad.io.keras.meanings import as_meant_by_keras
-from varigrad.io.keras.stored import KERAS_2, to_keras_2
 from varigrad.io.keras.values import hdf5_bytes, read_values, writable
 from varigrad.io.replacing import write_atomically
 from varigrad.io.weights import ModelFileError
@@ -121,13 +122,13 @@ def _texts(group: Group, name: str) -> list[str]:
 
 def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: WriteOptions) -> Written:
     """Writes the model so that Keras 3 and, unless it has models inside it, Keras 2 open it."""
-    topology, version = to_keras_2(artifacts.topology, model)
+    topology = to_keras_2(artifacts.topology, model)
     weights = cast("Mapping[str, Array]", artifacts.weights or {})
     training, fill_optimizer = to_training_config(artifacts, model)
     config = json.dumps(topology, allow_nan=False)
 
     def fill(file: Any) -> None:
-        file.attrs["keras_version"] = version
+        file.attrs["keras_version"] = KERAS_VERSION
         file.attrs["backend"] = "tensorflow"
         file.attrs["model_config"] = config
         if training is not None:
@@ -147,7 +148,7 @@ def write_weights(path: Path, weights: Mapping[str, Array], model: Any) -> None:
 
 
 def _write_layers(group: Any, model: Any, weights: Mapping[str, Array]) -> None:
-    group.attrs["keras_version"] = KERAS_2
+    group.attrs["keras_version"] = KERAS_VERSION
     group.attrs["backend"] = "tensorflow"
     _write_texts(group, "layer_names", [layer.name for layer in model.layers])
     # By name, so that a layer whose name is the beginning of another's comes first, as Keras writes them.

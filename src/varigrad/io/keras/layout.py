@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-__all__ = ["Place", "flat_weights", "keras_class", "places"]
+__all__ = ["MODELS", "Place", "flat_weights", "keras_class", "places"]
+
+# The modules of Keras 3 that models are in.
+MODELS = {"Functional": "keras.src.models.functional", "Sequential": "keras"}
 
 # Classes that have another name in Keras.
 _CLASSES = {"Model": "Functional", "LeCunNormal": "LecunNormal", "LeCunUniform": "LecunUniform"}
-
-# Layers inside layers whose place is not the name of the attribute that holds them here.
-_ATTRIBUTES: dict[str, dict[str, str]] = {}
 
 
 class Place(NamedTuple):
@@ -70,11 +70,9 @@ def _parts(layer: Any, config: Mapping[str, Any]) -> Iterator[tuple[str, Any, Ma
         for name, part, part_config in _counted(_in_stored_order(layer.layers, stored)):
             yield f"layers/{name}", part, part_config
         return
-    names = _ATTRIBUTES.get(layer.class_name, {})
-    for attribute, value in list(vars(layer).items()):
-        name = names.get(attribute, attribute)
+    for name, value in list(cast("dict[str, Any]", vars(layer)).items()):
         if _is_layer(value):
-            yield name, value, _config_of(config.get(attribute))
+            yield name, value, _config_of(config.get(name))
         elif isinstance(value, (list, tuple)) and any(_is_layer(item) for item in cast("Sequence[Any]", value)):
             each = [item for item in cast("Sequence[Any]", value) if _is_layer(item)]
             for place, part, _ in _counted((part, part.class_name, {}) for part in each):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from varigrad.io.keras.words import our_activation
 from varigrad.io.weights import ModelFileError
 
 __all__ = ["as_meant_by_keras"]
@@ -21,8 +22,6 @@ _ONLY: dict[str, dict[str, Any]] = {
         "pad_to_aspect_ratio": False,
     },
 }
-# Activations that are other functions since Keras 3, by their names here.
-_ACTIVATIONS_3 = {"hard_sigmoid": "hard_sigmoid_relu6"}
 
 
 def as_meant_by_keras(topology: Mapping[str, Any], version: str) -> dict[str, Any]:
@@ -36,25 +35,24 @@ def as_meant_by_keras(topology: Mapping[str, Any], version: str) -> dict[str, An
         ModelFileError: It is nested too deeply.
     """
     newer = not version.startswith(("0.", "1.", "2."))
-    activations = _ACTIVATIONS_3 if newer else {}
     try:
-        return cast("dict[str, Any]", _value("", topology, activations)) | {"keras_version": version}
+        return cast("dict[str, Any]", _value("", topology, newer)) | {"keras_version": version}
     except RecursionError:
         raise ModelFileError("the model is nested too deeply") from None
 
 
-def _value(key: str, value: Any, activations: Mapping[str, str]) -> Any:
+def _value(key: str, value: Any, newer: bool) -> Any:
+    if newer and "activation" in key:
+        value = our_activation(value)
     if isinstance(value, Mapping):
         mapping = cast("Mapping[str, Any]", value)
-        result = {name: _value(name, item, activations) for name, item in mapping.items()}
+        result = {name: _value(name, item, newer) for name, item in mapping.items()}
         config = result.get("config")
         if isinstance(config, dict):
             result["config"] = _arguments(str(mapping.get("class_name")), cast("dict[str, Any]", config))
         return result
     if isinstance(value, (list, tuple)):
-        return [_value(key, item, activations) for item in cast("Sequence[Any]", value)]
-    if isinstance(value, str) and "activation" in key:
-        return activations.get(value, value)
+        return [_value(key, item, newer) for item in cast("Sequence[Any]", value)]
     return value
 
 

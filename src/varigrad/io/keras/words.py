@@ -1,0 +1,98 @@
+"""What Keras calls the arguments of layers, and how it says what it has no word for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+__all__ = ["Stored", "arguments_of", "exchanged", "keras_activation", "keras_value", "our_activation"]
+
+# The stored form of an object, or a part of it.
+Stored = Mapping[str, Any]
+
+_CELLS = ("SimpleRNNCell", "LSTMCell", "GRUCell", "ConvLSTM2DCell", "StackedRNNCells")
+_RECURRENT = ("SimpleRNN", "LSTM", "GRU", "ConvLSTM2D", "RNN", "Bidirectional")
+# Arguments that Keras 3 has not, and that change nothing in what a layer computes.
+_DROPPED: dict[str, tuple[str, ...]] = {
+    "Embedding": ("input_length", "activity_regularizer"),
+    "InputLayer": ("sparse",),
+    **dict.fromkeys(("Resizing", "UpSampling2D"), ("half_pixel_centers",)),
+    **dict.fromkeys(("SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"), ("trainable",)),
+    **dict.fromkeys((*_RECURRENT, *_CELLS), ("implementation", "time_major", "input_length", "input_dim")),
+}
+# Values that are called otherwise in Keras.
+_VALUES: dict[str, dict[str, str]] = {"distribution": {"normal": "truncated_normal"}}
+
+# Activations. Keras 3 has no word for clip(0.2 x + 0.5, 0, 1), TensorFlow.js's hard_sigmoid; but layers can stand for
+# an activation. Its own hard_sigmoid is clip(x / 6 + 0.5, 0, 1).
+_ACTIVATIONS = {"hard_sigmoid_relu6": "hard_sigmoid", "swish": "silu"}
+_STEPS: list[tuple[str, dict[str, float]]] = [
+    ("Rescaling", {"scale": 0.2, "offset": 0.5}),
+    ("ReLU", {"max_value": 1.0}),
+]
+_NOT_IN_KERAS = ("gelu_new",)
+
+
+def arguments_of(name: str, config: Stored) -> dict[str, Any]:
+    """The arguments of a layer or other object that Keras knows."""
+    dropped = _DROPPED.get(name, ())
+    return {key: value for key, value in config.items() if key not in dropped}
+
+
+def exchanged(name: str, config: Stored) -> tuple[str, Stored]:
+    """The layer of Keras 3 that does what one that it has not does, or the layer itself."""
+    if name == "ThresholdedReLU":
+        return "ReLU", {("threshold" if key == "theta" else key): value for key, value in config.items()}
+    return name, config
+
+
+def keras_value(owner: str, key: str, value: Any) -> Any:
+    """The value of an argument that is no object and no list.
+
+    Args:
+        owner: The layer, for errors.
+        key: The argument's name.
+        value: Its value here.
+
+    Raises:
+        ValueError: Keras has nothing like it.
+    """
+    if not isinstance(value, str):
+        return value
+    return keras_activation(owner, value) if "activation" in key else _VALUES.get(key, {}).get(value, value)
+
+
+def keras_activation(owner: str, name: str) -> Any:
+    """An activation as Keras 3 stores it: a name, or layers that do the same."""
+    if name in _NOT_IN_KERAS:
+        raise ValueError(f"save: {owner} has the activation {name}, which Keras has not by name")
+    if name != "hard_sigmoid":
+        return _ACTIVATIONS.get(name, name)
+    layers = [_layer(step, {**config, "name": step.lower()}) for step, config in _STEPS]
+    return _layer("Pipeline", {"name": name, "layers": layers})
+
+
+def _layer(class_name: str, config: dict[str, Any]) -> dict[str, Any]:
+    return {"module": "keras.layers", "class_name": class_name, "config": config, "registered_name": None}
+
+
+def our_activation(stored: Any) -> Any:
+    """An activation that a file of Keras 3 holds, by its name here; what is unknown stays as it is."""
+    if isinstance(stored, str):
+        return {theirs: ours for ours, theirs in _ACTIVATIONS.items() if theirs != "silu"}.get(stored, stored)
+    config = cast("Stored", stored).get("config") if isinstance(stored, Mapping) else None
+    layers = cast("Stored", config).get("layers") if isinstance(config, Mapping) else None
+    if not isinstance(layers, (list, tuple)) or cast("Stored", stored).get("class_name") != "Pipeline":
+        return stored
+    steps = cast("Sequence[Any]", layers)
+    same = len(steps) == len(_STEPS) and all(_is_step(step, *wanted) for step, wanted in zip(steps, _STEPS))
+    return "hard_sigmoid" if same else stored
+
+
+def _is_step(stored: Any, class_name: str, wanted: Mapping[str, float]) -> bool:
+    fields = cast("Stored", stored) if isinstance(stored, Mapping) else {}
+    config = fields.get("config")
+    if fields.get("class_name") != class_name or not isinstance(config, Mapping):
+        return False
+    arguments = cast("Stored", config)
+    return all(arguments.get(key) == value for key, value in wanted.items())
