@@ -250,7 +250,25 @@ def safetensors_files(folder: Path) -> WeightFiles:
     return WeightFiles(folder, safetensors.read_weights, [seed], repaired)
 
 
-READERS = {"model": ModelFiles, "npz": npz_files, "safetensors": safetensors_files}
+def keras_files(folder: Path):
+    from tests.io.keras import changed  # it needs the changes above
+
+    return changed.keras_files(folder)
+
+
+def h5_files(folder: Path):
+    from tests.io.keras import changed
+
+    return changed.h5_files(folder)
+
+
+READERS = {
+    "h5": h5_files,
+    "keras": keras_files,
+    "model": ModelFiles,
+    "npz": npz_files,
+    "safetensors": safetensors_files,
+}
 
 
 class TooLong(BaseException):
