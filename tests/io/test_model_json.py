@@ -96,6 +96,16 @@ def test_a_path_is_a_folder_a_file_url_or_the_json_file(tmp_path, monkeypatch, f
     assert vg.load_layers_model(path).predict(np.ones([1, 3])).tolist() == model.predict(np.ones([1, 3])).tolist()
 
 
+@pytest.mark.parametrize("path", ["model.json", "./model.json", ".", ""])
+def test_a_model_is_found_from_its_own_folder(saved, monkeypatch, path):
+    monkeypatch.chdir(saved)
+    if path:
+        assert vg.load_layers_model(path).count_params() == 8
+    else:
+        with pytest.raises(ValueError, match="'.' is the current folder"):
+            vg.load_layers_model(path)
+
+
 def test_other_urls_are_refused():
     for url in ("indexeddb://model", "localstorage://model"):
         with pytest.raises(ValueError, match="in files or on web servers, not in"):

@@ -78,6 +78,26 @@ def test_an_error_leaves_the_old_model_and_no_other_file(tmp_path, monkeypatch):
     assert loaded_value(tmp_path) == 1.0
 
 
+def test_weights_that_cannot_be_quantized_leave_the_old_model_and_no_other_file(tmp_path):
+    model(1.0).save(tmp_path)
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(ValueError, match="holds numbers beyond 65504"):
+        model(70000.0).save(tmp_path, quantize="float16")
+    assert sorted(os.listdir(tmp_path)) == before
+    assert loaded_value(tmp_path) == 1.0
+
+
+def test_a_state_of_an_optimizer_in_files_of_its_own_is_replaced_too(tmp_path):
+    trained = model(1.0)
+    trained.compile(optimizer="adamax", loss="mse")
+    trained.train_on_batch([[1.0, 2.0, 3.0]], [[0.0] * 4])
+    trained.save(tmp_path, include_optimizer=True, weight_shard_size_bytes=40)
+    assert [name for name in os.listdir(tmp_path) if name.startswith("group2")]
+    assert vg.load_layers_model(tmp_path).optimizer.iterations == 1
+    model(2.0).save(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["group1-shard1of1.bin", "model.json"]
+
+
 def test_a_first_save_that_fails_leaves_nothing(tmp_path, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
