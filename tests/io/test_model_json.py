@@ -102,7 +102,7 @@ def test_a_model_is_found_from_its_own_folder(saved, monkeypatch, path):
     if path:
         assert vg.load_layers_model(path).count_params() == 8
     else:
-        with pytest.raises(ValueError, match="'.' is the current folder"):
+        with pytest.raises(ValueError, match=r"'\.' is the current folder"):
             vg.load_layers_model(path)
 
 
