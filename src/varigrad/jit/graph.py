@@ -119,6 +119,11 @@ class Node:
         """Whether it gives something outside the graph a new value."""
         return bool(self.targets or self.state)
 
+    def drawn_attrs(self) -> Mapping[str, Any]:
+        """The attributes for one run of the kernel: a seed that is another one each time is drawn."""
+        seed = self.attrs.get("seed")
+        return {**self.attrs, "seed": seed.draw()} if isinstance(seed, NextSeed) else self.attrs
+
     @property
     def is_random(self) -> bool:
         """Whether it gives other values each time it runs."""

@@ -110,7 +110,7 @@ class NativeProgram:
 def _call(node: Node, inputs: list[Array]) -> Any:
     kernels, updates = active_kernels()
     if not node.is_update:
-        return kernels[node.kernel](*inputs, **node.attrs)
+        return kernels[node.kernel](*inputs, **node.drawn_attrs())
     count, slots = len(node.targets), len(inputs) - len(node.state)
     return updates[node.kernel](inputs[:count], inputs[count:slots], inputs[slots:], **node.attrs)
 
