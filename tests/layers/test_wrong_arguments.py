@@ -89,13 +89,62 @@ def test_a_wrong_value_is_refused_in_the_name_of_the_layer(name):
     for argument in arguments_of(make.__wrapped__):
         word = next((word for ending, word in ELSEWHERE.items() if argument.endswith(ending)), None)
         for value in VALUES:
-            try:
-                layer = make(**{**REQUIRED[name], argument: value})
-            except (TypeError, ValueError) as error:
-                told = str(error)
-                assert told.startswith(names) or (word and word in told), f"{argument}={value!r:.50}: {told}"
-            else:
+            given = {**REQUIRED[name], argument: value}
+            problem = refused(make, given)
+            if problem is None:
+                layer = make(**given)
                 type(layer).from_config(layer.get_config())
+            else:
+                known = problem.startswith(names) or (word and word in problem)
+                assert known, f"{argument}={value!r:.50}: {problem}"
+
+
+FUNCTIONS = [
+    (namespace, name)
+    for namespace in ("initializers", "regularizers", "constraints")
+    for name in getattr(vg, namespace).__all__
+    if inspect.isfunction(getattr(getattr(vg, namespace), name)) and not name.startswith("get_")
+]
+
+
+def refused(make, arguments):
+    """The error, if it is one of those that are foreseen."""
+    try:
+        make(**arguments)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return None
+
+
+# The functions that make objects of another name.
+OTHER_NAMES = {"l1": "l1l2", "l2": "l1l2"}
+
+
+@pytest.mark.parametrize(("namespace", "name"), FUNCTIONS, ids=[name for _, name in FUNCTIONS])
+def test_initializers_regularizers_and_constraints_refuse_a_wrong_value(namespace, name):
+    make = getattr(getattr(vg, namespace), name)
+    scaled = namespace == "initializers" and name.startswith(("glorot", "he_", "le_cun"))
+    names = (f"{name}: ", f"{OTHER_NAMES.get(name, 'variance_scaling' if scaled else name)}: ")
+    for argument in inspect.signature(make).parameters:
+        for value in VALUES:
+            given = {**({"value": 1} if name == "constant" else {}), argument: value}
+            problem = refused(make, given)
+            if problem is not None:
+                assert problem.startswith(names), f"{argument}={value!r:.50}: {problem}"
+                continue
+            made = make(**given)
+            again = type(made).from_config(made.get_config())
+            assert repr(again.get_config()) == repr(made.get_config())
+            # The weight's rank decides about an axis, its dtype about large numbers.
+            if argument != "axis" and isinstance(value, (int, float)) and -10 < value < 10:
+                made.apply([2, 2] if namespace == "initializers" else vg.ones([2, 2]))
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert vg.layers.dropout(rate=np.float32(0.5), seed=np.int64(3)).get_config()["seed"] == 3
+    assert vg.layers.leaky_re_lu(alpha=np.float64(0.25)).alpha == 0.25
+    assert vg.regularizers.l2(l2=np.float32(0.5)).get_config() == {"l1": 0, "l2": 0.5}
+    assert type(vg.layers.gaussian_noise(stddev=np.int32(2)).stddev) is int
 
 
 def test_the_table_has_every_layer_of_these_files():

@@ -6,12 +6,14 @@ import math
 import operator
 import sys
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any, TypeAlias, cast
 
 from varigrad.layers.naming import spelling_key
 
 __all__ = [
     "Shape",
+    "any_seed",
     "axis_list",
     "boolean",
     "choice",
@@ -92,17 +94,22 @@ def axis_list(owner: str, argument: str, value: Any) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def number(owner: str, argument: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's; and a bool, which is no number here, as something else."""
+    if isinstance(value, bool):
+        return (value,)
+    if isinstance(value, (int, float)) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def number(owner: str, argument: str, given: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """The argument as a finite number from `low` to `high`."""
-    if (
-        not isinstance(value, bool)
-        and isinstance(value, (int, float))
-        and low <= value <= high
-        and abs(value) <= _LARGEST
-    ):
+    value = _plain(given)
+    if isinstance(value, (int, float)) and low <= value <= high and abs(value) <= _LARGEST:
         return value
     limits = "" if low == -math.inf else f" of at least {low:g}" if high == math.inf else f" from {low:g} to {high:g}"
-    raise ValueError(f"{owner}: {argument} must be a number{limits}, got {value!r:.100}")
+    raise ValueError(f"{owner}: {argument} must be a number{limits}, got {given!r:.100}")
 
 
 def boolean(owner: str, argument: str, value: Any) -> bool:
@@ -114,9 +121,18 @@ def boolean(owner: str, argument: str, value: Any) -> bool:
 
 def seed_or_none(owner: str, value: Any) -> int | None:
     """A seed: an integer, or None for one of chance."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise TypeError(f"{owner}: seed must be an integer or None, got {value!r}")
-    return value
+    seed = _plain(value)
+    if not (seed is None or isinstance(seed, int)):
+        raise TypeError(f"{owner}: seed must be an integer or None, got {value!r:.100}")
+    return seed
+
+
+def any_seed(owner: str, value: Any) -> int | float | str | None:
+    """A seed of random numbers, in all the forms that these take."""
+    seed = _plain(value)
+    if not (seed is None or isinstance(seed, (int, float, str))):
+        raise TypeError(f"{owner}: seed must be a number, a string or None, got {value!r:.100}")
+    return seed
 
 
 def choice(owner: str, argument: str, value: Any, options: tuple[str, ...]) -> str:

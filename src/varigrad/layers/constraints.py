@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from varigrad.layers import registry
+from varigrad.layers.arguments import axis_list, number
 from varigrad.layers.registry import Serializable
 from varigrad.ops.elementwise import clip_by_value, relu, sqrt, square
 from varigrad.ops.reduction import sum
@@ -50,8 +51,8 @@ class MaxNorm(Constraint):
     """Norms of at most `max_value` along an axis. Made by `vg.constraints.max_norm`."""
 
     def __init__(self, *, max_value: float = 2, axis: int | list[int] = 0) -> None:
-        self.max_value = max_value
-        self.axis = axis
+        self.max_value = number("max_norm", "max_value", max_value, 0.0)
+        self.axis = _axis("max_norm", axis)
 
     def apply(self, w: Tensor) -> Tensor:
         norms = _norms(w, self.axis)
@@ -62,7 +63,7 @@ class UnitNorm(Constraint):
     """Norms of 1 along an axis. Made by `vg.constraints.unit_norm`."""
 
     def __init__(self, *, axis: int | list[int] = 0) -> None:
-        self.axis = axis
+        self.axis = _axis("unit_norm", axis)
 
     def apply(self, w: Tensor) -> Tensor:
         return w / (_norms(w, self.axis) + _EPSILON)
@@ -81,15 +82,22 @@ class MinMaxNorm(Constraint):
     def __init__(
         self, *, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | list[int] = 0
     ) -> None:
-        self.min_value = min_value
-        self.max_value = max_value
-        self.rate = rate
-        self.axis = axis
+        self.min_value = number("min_max_norm", "min_value", min_value, 0.0)
+        self.max_value = number("min_max_norm", "max_value", max_value, 0.0)
+        if self.min_value > self.max_value:
+            raise ValueError(f"min_max_norm: min_value {min_value} must not be more than max_value {max_value}")
+        self.rate = number("min_max_norm", "rate", rate)
+        self.axis = _axis("min_max_norm", axis)
 
     def apply(self, w: Tensor) -> Tensor:
         norms = _norms(w, self.axis)
         wanted = clip_by_value(norms, self.min_value, self.max_value) * self.rate + norms * (1.0 - self.rate)
         return w * (wanted / (norms + _EPSILON))
+
+
+def _axis(owner: str, axis: Any) -> int | list[int]:
+    axes = axis_list(owner, "axis", axis)
+    return list(axes) if isinstance(axis, (list, tuple)) else axes[0]
 
 
 def _norms(w: Tensor, axis: int | list[int]) -> Tensor:

@@ -11,7 +11,8 @@ import numpy as np
 from varigrad.dtypes import numpy_dtype
 from varigrad.engine import make_tensor
 from varigrad.layers import registry
-from varigrad.layers.arguments import choice, number
+from varigrad.layers.arguments import any_seed, choice, number
+from varigrad.layers.naming import snake_case
 from varigrad.layers.registry import Serializable
 from varigrad.ops import creation, random
 from varigrad.tensor import Tensor, format_shape
@@ -84,7 +85,8 @@ class Constant(Initializer):
     """One value everywhere. Made by `vg.initializers.constant`."""
 
     def __init__(self, *, value: float) -> None:
-        self.value = value
+        infinite = isinstance(value, float) and not math.isfinite(value)
+        self.value = value if infinite else number("constant", "value", value)
 
     def apply(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
         return creation.fill(shape, self.value, dtype)
@@ -94,9 +96,9 @@ class RandomUniform(Initializer):
     """Numbers spread evenly between two bounds. Made by `vg.initializers.random_uniform`."""
 
     def __init__(self, *, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
-        self.minval = minval
-        self.maxval = maxval
-        self.seed = seed
+        self.minval = number("random_uniform", "minval", minval)
+        self.maxval = number("random_uniform", "maxval", maxval)
+        self.seed = any_seed("random_uniform", seed)
 
     def apply(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
         return random.random_uniform(shape, self.minval, self.maxval, dtype, self.seed)
@@ -106,9 +108,10 @@ class RandomNormal(Initializer):
     """Numbers of a normal distribution. Made by `vg.initializers.random_normal`."""
 
     def __init__(self, *, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean = mean
-        self.stddev = stddev
-        self.seed = seed
+        owner = snake_case(self.class_name)
+        self.mean = number(owner, "mean", mean)
+        self.stddev = number(owner, "stddev", stddev, 0.0)
+        self.seed = any_seed(owner, seed)
 
     def apply(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
         return random.random_normal(shape, self.mean, self.stddev, dtype, self.seed)
@@ -153,7 +156,7 @@ class VarianceScaling(Initializer):
             raise ValueError(f"variance_scaling: scale must be positive, got {scale}")
         self.mode = choice("variance_scaling", "mode", mode, _MODES)
         self.distribution = choice("variance_scaling", "distribution", distribution, _DISTRIBUTIONS)
-        self.seed = seed
+        self.seed = any_seed("variance_scaling", seed)
 
     def apply(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
         fan_in, fan_out = _fans(shape)
@@ -184,7 +187,7 @@ class Orthogonal(Initializer):
 
     def __init__(self, *, gain: float = 1.0, seed: int | None = None) -> None:
         self.gain = number("orthogonal", "gain", gain)
-        self.seed = seed
+        self.seed = any_seed("orthogonal", seed)
 
     def apply(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
         if len(shape) < 2:

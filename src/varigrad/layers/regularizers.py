@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from varigrad.layers import registry
+from varigrad.layers.arguments import number
 from varigrad.layers.registry import Serializable
 from varigrad.ops.creation import scalar
 from varigrad.ops.elementwise import abs, square
@@ -35,8 +36,8 @@ class L1L2(Regularizer):
     """`l1` times the sum of absolute values plus `l2` times the sum of squares. Made by `vg.regularizers.l1l2`."""
 
     def __init__(self, *, l1: float = 0.01, l2: float = 0.01) -> None:
-        self.l1 = l1
-        self.l2 = l2
+        self.l1 = number("l1l2", "l1", l1, 0.0)
+        self.l2 = number("l1l2", "l2", l2, 0.0)
 
     def apply(self, x: Tensor) -> Tensor:
         penalty = scalar(0.0, x.dtype)
