@@ -242,6 +242,16 @@ def test_large_files_go_to_the_disk_and_come_back_whole(site):
         assert file.read() == content
 
 
+def test_weights_alone_are_read_from_a_layers_model(site, model):
+    other = vg.sequential(layers=[vg.layers.dense(units=2, input_shape=[3], name=model.layers[0].name)])
+    other.load_weights(site.url + "/m/model.json?token=x")
+    assert same(other, model)
+    with pytest.raises(ValueError, match=r"download .* first"):
+        other.load_weights(site.url + "/w.npz")
+    with pytest.raises(ValueError, match="a file is needed here, not the URL"):
+        other.save_weights(site.url + "/w.npz")
+
+
 def test_only_layers_models_are_read_from_the_web(site):
     with pytest.raises(ValueError, match=r"download .* first"):
         vg.load_layers_model(site.url + "/model.h5")

@@ -86,7 +86,10 @@ def format_of(path: str | os.PathLike[str], table: Mapping[str, str], default: s
     Raises:
         ValueError: No format has the suffix; the message lists those there are.
     """
-    name = os.path.basename(os.fspath(path).rstrip("/\\")).lower()
+    text = os.fspath(path)
+    if "://" in text:
+        text = text.partition("?")[0]
+    name = os.path.basename(text.rstrip("/\\")).lower()
     for suffix in sorted(table, key=len, reverse=True):
         if name.endswith(suffix):
             return import_module(table[suffix])

@@ -73,6 +73,8 @@ def resolve_path(path: str | os.PathLike[str], suffixes: Iterable[str] = (".json
         raise ValueError("the path of a model is empty; '.' is the current folder")
     scheme = _URL.match(text)
     if scheme:
+        if is_web(text):
+            raise ValueError(f"a file is needed here, not the URL {text!r}")
         if scheme[1].lower() != "file":
             raise ValueError(f"models are in files or on web servers, not in {scheme[1]} ({text!r})")
         text = _path_of_url(text)

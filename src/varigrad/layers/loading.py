@@ -80,7 +80,7 @@ def load_layers_model(
 def _read(path: str | os.PathLike[str], converter: UrlConverter | None, timeout: float) -> ModelArtifacts:
     """What the file holds."""
     target = path if is_web(path) else resolve_path(path, MODELS)
-    form = format_of(str(target).partition("?")[0], MODELS, default=".json")
+    form = format_of(target, MODELS, default=".json")
     if form is model_json:
         return model_json.read_model(path, converter, timeout)
     if is_web(path):

@@ -12,8 +12,9 @@ import numpy as np
 
 from varigrad.dtypes import Array, kind_of
 from varigrad.engine import make_tensor
+from varigrad.io import model_json
 from varigrad.io.formats import WEIGHTS, StoredWeights, format_of
-from varigrad.io.locations import resolve_path
+from varigrad.io.locations import is_web, resolve_path
 from varigrad.io.matching import match_names
 from varigrad.io.weights import ModelFileError
 from varigrad.layers.registry import suggestion
@@ -96,7 +97,12 @@ def load_weights(model: LayersModel, source: str | os.PathLike[str] | Mapping[st
     if isinstance(source, Mapping):
         found = {name: np.asarray(convert(value, "load_weights", repr(name))) for name, value in source.items()}
     else:
-        found = format_of(source, WEIGHTS).read_weights(resolve_path(source, WEIGHTS))
+        form = format_of(source, WEIGHTS)
+        if not is_web(source):
+            source = resolve_path(source, WEIGHTS)
+        elif form is not model_json:
+            raise ValueError(f"only layers-models are read from web servers; download {os.fspath(source)!r} first")
+        found = form.read_weights(source)
     for variable, values in _match(model, model.weights, found, strict):
         assign(variable, make_tensor(values.astype(variable.storage.dtype)))
 
