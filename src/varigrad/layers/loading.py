@@ -30,8 +30,7 @@ def load_layers_model(
     weight_url_converter: UrlConverter | None = None,
     timeout: float = 60.0,
 ) -> LayersModel:
-    """The model in a file: a TensorFlow.js layers-model, written by TensorFlow.js, by its converter, or here; or one of
-    the other formats that `model.save` writes, by suffix.
+    """The model in a file: of TensorFlow.js, of its converter, or in any format that `model.save` writes, by suffix.
 
     Nothing in the file is run: it names layers that are here, or in `custom_objects`, and holds numbers. Weights keep
     the names that the file has for them in `original_name`, which is what saving writes; a second copy of the model
