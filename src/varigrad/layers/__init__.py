@@ -19,6 +19,7 @@ from varigrad.layers.core import Activation as Activation
 from varigrad.layers.core import Dense as Dense
 from varigrad.layers.core import Identity as Identity
 from varigrad.layers.core import InputLayer as InputLayer
+from varigrad.layers.core import input as input
 from varigrad.layers.depthwise import *
 from varigrad.layers.dropout import *
 from varigrad.layers.einsum import EinsumDense as EinsumDense
