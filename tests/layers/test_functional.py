@@ -124,6 +124,56 @@ def test_calls_of_a_nested_model_may_count_from_0_in_files():
     assert copied.predict(X).tolist() == inner.predict(X).tolist()
 
 
+@pytest.mark.parametrize("kind", ["graph", "stack"])
+@pytest.mark.parametrize("suffix", ["", ".keras", ".h5"])
+def test_several_calls_of_a_nested_model_are_told_apart_in_files(kind, suffix, tmp_path):
+    if kind == "stack":
+        inner = vg.sequential(layers=[vg.layers.dense(units=4, activation="tanh", input_shape=[4])])
+    else:
+        entry = vg.input(shape=[4])
+        inner = vg.model(inputs=entry, outputs=vg.layers.dense(units=4, activation="tanh")(entry))
+    x = vg.input(shape=[4])
+    first = inner(x)
+    second = inner(first)
+    graphs = [second, [first, second], [second, vg.layers.dense(units=1)(first)]]
+    graphs += [[first, second, vg.layers.dense(units=1)(second)], [inner(second), second]]
+    other = inner(vg.layers.dense(units=4)(x))
+    graphs += [[first, other, vg.layers.dense(units=1)(other)]]
+    for number, outputs in enumerate(graphs):
+        model = vg.model(inputs=x, outputs=outputs)
+        model.save(tmp_path / f"{number}{suffix}")
+        loaded = vg.load_layers_model(tmp_path / f"{number}{suffix}")
+        for got, expected in zip(results(loaded), results(model), strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
+def results(model):
+    found = model.predict(X)
+    return [result.numpy() for result in (found if isinstance(found, list) else [found])]
+
+
+def test_an_input_that_no_output_needs_is_an_input_of_the_model_in_files_too(tmp_path):
+    a, b = vg.input(shape=[4]), vg.input(shape=[3], name="needless")
+    model = vg.model(inputs=[a, b], outputs=vg.layers.dense(units=2)(a))
+    assert [layer.name for layer in model.layers][-1] == "needless"
+    for suffix in ("", ".keras", ".h5"):
+        model.save(tmp_path / f"m{suffix}")
+        loaded = vg.load_layers_model(tmp_path / f"m{suffix}")
+        assert loaded.input_names == model.input_names
+        np.testing.assert_array_equal(loaded.predict([X, Z]).numpy(), model.predict([X, Z]).numpy())
+    model.summary(print_fn=lambda line: None)
+
+
+def test_an_output_listed_twice_is_two_tensors():
+    x = vg.input(shape=[4])
+    y = vg.layers.dense(units=2)(x)
+    for model in (vg.model(inputs=x, outputs=[y, y]), vg.model(inputs=x, outputs=[x, y, x])):
+        first, *others = model(X)
+        before = others[-1].numpy()
+        first.dispose()
+        np.testing.assert_array_equal(others[-1].numpy(), before)
+
+
 def test_parts_of_a_model_are_models_too():
     stack = vg.sequential(
         layers=[vg.layers.dense(units=4, activation="relu", input_shape=[4]), vg.layers.dense(units=2)]

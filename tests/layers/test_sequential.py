@@ -201,6 +201,13 @@ def test_what_cannot_be_stacked_is_an_error():
         )
     with pytest.raises(ValueError, match=r"f: takes inputs of rank 4, got shape \[\?, 1\]"):
         model.add(vg.layers.max_pooling2d(name="f"))
+    with pytest.raises(ValueError, match=r"add: \w+ cannot be a layer of itself"):
+        model.add(model)
+    around = vg.sequential(layers=[model])
+    with pytest.raises(ValueError, match=r"add: \w+ cannot be a layer of itself"):
+        model.add(around)
+    with pytest.raises(ValueError, match=r"add: \w+ cannot be a layer of itself"):
+        model.add(vg.model(inputs=model.inputs, outputs=around(model.inputs[0])))
 
 
 def test_a_counted_name_that_a_loaded_layer_has_is_passed_over(monkeypatch):

@@ -8,7 +8,7 @@ elsewhere are in `dialects`; calls are read in `calls`, operations that are no l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -110,6 +110,8 @@ class _Normalizer:
             arguments[name] = value
         if class_name == "Bidirectional":
             arguments = _plain_directions(arguments)
+        if _has_calls_of_keras_3(config.get("layers")):
+            arguments = _counted_from_1(arguments)
         return from_keras_1(class_name, arguments)
 
     def _value(self, value: Any) -> Any:
@@ -152,6 +154,51 @@ def _plain_directions(arguments: dict[str, Any]) -> dict[str, Any]:
         del plain["backward_layer"]
         arguments.pop("backward_layer")
     return {**arguments, **plain}
+
+
+def _has_calls_of_keras_3(layers: Any) -> bool:
+    """Whether layers of a graph are called as Keras 3 stores it."""
+    for layer in cast("Sequence[Any]", layers) if isinstance(layers, (list, tuple)) else ():
+        calls = cast("Mapping[str, Any]", layer).get("inbound_nodes") if isinstance(layer, Mapping) else None
+        for call in cast("Sequence[Any]", calls) if isinstance(calls, (list, tuple)) else ():
+            if isinstance(call, Mapping) and "args" in call:
+                return True
+    return False
+
+
+def _counted_from_1(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a graph, with the calls of models inside counted from 1, as Keras 2 and TensorFlow.js do.
+
+    Keras 3 counts them from 0; where the ends of the graph are listed, from 0 for stacks and from 1 for graphs.
+    """
+    layers = cast("Sequence[Any]", arguments["layers"])
+    models: set[str] = set()
+    stacks: set[str] = set()
+    for layer in layers:
+        if isinstance(layer, Mapping) and "layers" in layer["config"]:
+            models.add(cast("Any", layer["name"]))
+            if layer["class_name"] == "Sequential":
+                stacks.add(cast("Any", layer["name"]))
+    counted: list[Any] = [
+        {**cast("Mapping[str, Any]", layer), "inbound_nodes": _raised(layer["inbound_nodes"], models)}
+        if isinstance(layer, Mapping) and "inbound_nodes" in layer
+        else layer
+        for layer in layers
+    ]
+    ends = {key: _raised(arguments[key], stacks) for key in ("input_layers", "output_layers") if key in arguments}
+    return {**arguments, "layers": counted, **ends}
+
+
+def _raised(value: Any, names: Container[str]) -> Any:
+    """References, and lists and dicts of them, with the number of the call one higher for layers of these names."""
+    if isinstance(value, Mapping):
+        return {key: _raised(item, names) for key, item in cast("Mapping[str, Any]", value).items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    items = list(cast("Sequence[Any]", value))
+    if len(items) >= 3 and isinstance(items[0], str) and type(items[1]) is int:
+        items[1] += items[0] in names
+    return [_raised(item, names) for item in items]
 
 
 def _ends(value: Any) -> Any:

@@ -116,12 +116,13 @@ class Functional(LayersModel):
         return values
 
     def _results(self, values: Sequence[Any], inputs: Any) -> Any:
-        given = {id(x) for x in as_list(inputs)}
+        taken = {id(x) for x in as_list(inputs)}
         results: list[Any] = []
         for tensor in self.outputs:
             value = values[self._slots[tensor]]
             # A result must be a tensor of its own, which can be disposed of.
-            results.append(run_kernel("Identity", (value,)) if id(value) in given else value)
+            results.append(run_kernel("Identity", (value,)) if id(value) in taken else value)
+            taken.add(id(value))
         return one_or_list(results)
 
     def _filled(self, arguments: Mapping[str, Any], values: Sequence[Any]) -> Mapping[str, Any]:

@@ -45,7 +45,11 @@ def trace(model: str, inputs: Sequence[SymbolicTensor], outputs: Sequence[Symbol
             raise ValueError(f"{model}: the input {x.name!r} is the result of a layer; inputs must come from vg.input")
     nodes, reached = _walk(outputs)
     _check_fed(model, inputs, nodes)
-    layers = _by_depth(nodes, reached)
+    # What no output needs is an input all the same.
+    needed = {id(node) for node in nodes}
+    needless = [x.node for x in inputs if id(x.node) not in needed]
+    nodes += needless
+    layers = _by_depth(nodes, [*reached, *(node.layer for node in needless)])
     _check_names(model, layers)
     tensors = dict.fromkeys([*inputs, *(x for node in nodes for x in node.outputs), *outputs])
     return Graph(list(inputs), list(outputs), nodes, layers, list(tensors))

@@ -102,8 +102,10 @@ def layers_and_ends(config: Mapping[str, Any]) -> tuple[list[SymbolicTensor], li
     reader = _Reader()
     for entry in cast("Sequence[Any]", stored):
         reader.add(entry)
+    inputs, outputs = (_listed_ends(config.get(f"{what}_layers"), what) for what in ("input", "output"))
+    reader.find_first_numbers([*inputs, *outputs])
     reader.connect()
-    return reader.ends(config.get("input_layers"), "input"), reader.ends(config.get("output_layers"), "output")
+    return reader.ends(inputs, "input"), reader.ends(outputs, "output")
 
 
 class _Reader:
@@ -112,7 +114,9 @@ class _Reader:
     def __init__(self) -> None:
         self.layers: dict[str, Layer] = {}
         self.waiting: dict[str, list[Sequence[Any]]] = {}
+        # Where the calls of a model inside count from, as calls refer to them and as the graph's ends do.
         self.first: dict[str, int] = {}
+        self.first_of_ends: dict[str, int] = {}
         self.results: list[Any] = []  # keeps the calls alive
 
     def add(self, entry: Any) -> None:
@@ -134,7 +138,6 @@ class _Reader:
 
     def connect(self) -> None:
         """Calls the layers: of each in the stored order, as soon as what a call needs is there."""
-        self._find_first_numbers()
         while self.waiting:
             before = sum(map(len, self.waiting.values()))
             for name in list(self.waiting):
@@ -150,34 +153,40 @@ class _Reader:
                     f"layer {name!r} needs {list(wanted)}, which no layer gives: the graph is broken or a cycle"
                 )
 
-    def _find_first_numbers(self) -> None:
-        """Where the calls of a model inside count from: 1, unless the file speaks of a call number 0."""
-        models = {name for name, layer in self.layers.items() if isinstance(layer, LayersModel)}
-        self.first = dict.fromkeys(models, 1)
-        for calls in self.waiting.values():
-            for call in calls:
-                for name, number, _ in _references(call):
-                    if number == 0 and name in models:
-                        self.first[name] = 0
+    def find_first_numbers(self, ends: Sequence[Reference]) -> None:
+        """Finds where the calls of a model inside count from: 1, unless the numbers in the file contradict that.
 
-    def _known(self, reference: Reference) -> bool:
+        Keras 3 counts from 0; where the ends of the graph are listed, from 0 for stacks alone.
+        """
+        models = {name: layer for name, layer in self.layers.items() if isinstance(layer, LayersModel)}
+        in_calls = [reference for calls in self.waiting.values() for call in calls for reference in _references(call)]
+        for name, model in models.items():
+            used = {number for layer, number, _ in in_calls if layer == name}
+            ended = {number for layer, number, _ in ends if layer == name}
+            count = len(self.waiting.get(name, ()))
+            # Every call is in the graph because something refers to it.
+            self.first[name] = int(0 not in used and (count in used or {*used, *ended} == set(range(1, count + 1))))
+            stack_of_keras_3 = self.first[name] == 0 and model.class_name == "Sequential" and count not in ended
+            self.first_of_ends[name] = int(0 not in ended and not stack_of_keras_3)
+
+    def _found(self, reference: Reference, first: Mapping[str, int]) -> SymbolicTensor | None:
+        """The symbolic tensor that a reference means, if it is there."""
         name, number, place = reference
         layer = self.layers.get(name)
-        if layer is None:
-            return False
-        nodes = layer.inbound_nodes
-        number -= self.first.get(name, 0)
-        return 0 <= number < len(nodes) and 0 <= place < len(nodes[number].outputs)
+        nodes = layer.inbound_nodes if layer is not None else []
+        number -= first.get(name, 0)
+        if 0 <= number < len(nodes) and 0 <= place < len(nodes[number].outputs):
+            return nodes[number].outputs[place]
+        return None
+
+    def _known(self, reference: Reference) -> bool:
+        return self._found(reference, self.first) is not None
 
     def _ready(self, call: Sequence[Any]) -> bool:
         return all(self._known(reference) for reference in _references(call))
 
-    def _tensor(self, reference: Sequence[Any]) -> SymbolicTensor:
-        name, number, place = reference[0], int(reference[1]), int(reference[2])
-        return self.layers[name].inbound_nodes[number - self.first.get(name, 0)].outputs[place]
-
     def _call(self, layer: Layer, call: Sequence[Any]) -> None:
-        inputs = [self._tensor(reference) for reference in call]
+        inputs = [self._found(cast("Reference", tuple(reference[:3])), self.first) for reference in call]
         arguments: dict[str, Any] = {}
         for reference in call:
             if len(reference) > 3 and reference[3]:
@@ -185,27 +194,33 @@ class _Reader:
         self.results.append(layer(one_or_list(inputs), **arguments))
 
     def _argument(self, value: Any) -> Any:
-        if _is_reference(value) and self._known(value):
-            return self._tensor(value)
+        if _is_reference(value):
+            tensor = self._found(value, self.first)
+            return list(value) if tensor is None else tensor
         if isinstance(value, (list, tuple)):
             return [self._argument(item) for item in cast("Sequence[Any]", value)]
         return value
 
-    def ends(self, references: Any, what: str) -> list[SymbolicTensor]:
-        """The symbolic tensors that a list of references, or a single one, means."""
-        each = [references] if _is_reference(references) else references
-        if not isinstance(each, (list, tuple)) or not each:
-            raise ValueError(f"a stored model needs {what}_layers, got {references!r:.200}")
+    def ends(self, references: Sequence[Reference], what: str) -> list[SymbolicTensor]:
+        """The symbolic tensors that references mean."""
         found: list[SymbolicTensor] = []
-        for reference in cast("Sequence[Any]", each):
-            if not _is_reference(reference):
-                raise ValueError(f"{what}_layers holds {reference!r:.200}, which refers to no layer")
-            if reference[0] in self.first and reference[1] == 0:
-                self.first[reference[0]] = 0
-            if not self._known(reference):
-                raise ValueError(f"{what}_layers holds {reference!r:.200}, which no layer gives")
-            found.append(self._tensor(reference))
+        for reference in references:
+            tensor = self._found(reference, self.first_of_ends)
+            if tensor is None:
+                raise ValueError(f"{what}_layers holds {list(reference)!r:.200}, which no layer gives")
+            found.append(tensor)
         return found
+
+
+def _listed_ends(stored: Any, what: str) -> list[Reference]:
+    """The inputs or outputs of a stored graph, a list of references or a single one."""
+    each = [stored] if _is_reference(stored) else stored
+    if not isinstance(each, (list, tuple)) or not each:
+        raise ValueError(f"a stored model needs {what}_layers, got {stored!r:.200}")
+    for reference in cast("Sequence[Any]", each):
+        if not _is_reference(reference):
+            raise ValueError(f"{what}_layers holds {reference!r:.200}, which refers to no layer")
+    return [cast("Reference", tuple(reference)) for reference in cast("Sequence[Any]", each)]
 
 
 def _is_reference(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Self, cast
 
@@ -14,6 +14,7 @@ from varigrad.layers.model import LayersModel
 from varigrad.layers.naming import default_layer_name, unique_name
 from varigrad.layers.registry import deserialize
 from varigrad.layers.symbolic import SymbolicTensor
+from varigrad.layers.weights import WeightHolder
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["Sequential", "sequential"]
@@ -36,11 +37,13 @@ class Sequential(LayersModel):
 
         Raises:
             ValueError: The first layer does not say its input's shape, the layer does not take what the one below
-                gives, or another layer has its name.
+                gives, another layer has its name, or it holds this model.
         """
         if not isinstance(layer, Layer):
             raise TypeError(f"add: needs a layer, got {type(layer).__name__}")
         self._check_name(layer)
+        if any(inner is self for inner in _with_sublayers(layer)):
+            raise ValueError(f"add: {self.name} cannot be a layer of itself")
         if self._layers:
             below = self.outputs[0]
             if layer.batch_input_shape is not None and not _agree(below.shape, layer.batch_input_shape):
@@ -175,6 +178,13 @@ def sequential(layers: Iterable[Layer] | None = None, name: str | None = None) -
     ((2, 1), 71)
     """
     return Sequential(layers, name)
+
+
+def _with_sublayers(layer: WeightHolder) -> Generator[WeightHolder]:
+    """The layer and those inside it, at any depth."""
+    yield layer
+    for inner in layer._sublayers():  # pyright: ignore[reportPrivateUsage]
+        yield from _with_sublayers(inner)
 
 
 def _agree(a: Shape, b: Shape) -> bool:

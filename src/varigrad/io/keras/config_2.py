@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from varigrad.io.keras.config_3 import layer_of, value_in_keras_3
-from varigrad.io.keras.graphs import Tensors, call_numbers, call_of, ends_of, is_plain, keras_tensors
+from varigrad.io.keras.graphs import call_numbers, call_of, ends_of, is_plain, keras_tensors
 from varigrad.io.keras.layout import keras_class
 from varigrad.io.keras.words import Stored, arguments_of, keras_value
 
@@ -66,8 +66,14 @@ def _functional(config: Stored, model: Any) -> dict[str, Any]:
     first = call_numbers(layers)
     tensors = keras_tensors(model, first)
     stored: list[dict[str, Any]] = []
+    # In lists, the numbers of several calls of a model mean one thing to Keras 2 and another to Keras 3.
+    ambiguous = any(first[layer["name"]] and len(layer["inbound_nodes"]) > 1 for layer in layers)
     for layer in layers:
-        calls = [_call(call, first, tensors, layer["class_name"]) for call in layer["inbound_nodes"]]
+        class_name = layer["class_name"]
+        calls = [
+            call_of(call, tensors, class_name) if ambiguous or not is_plain(call, class_name) else _plain(call, first)
+            for call in layer["inbound_nodes"]
+        ]
         stored.append({**_object(layer, layer_of(model, layer)), "name": layer["name"], "inbound_nodes": calls})
     outputs: list[Any] = ends_of(config["output_layers"], layers)
     if len(outputs) == 1 and model.inbound_nodes:  # inside of another model, a list of one would be a list
@@ -75,8 +81,6 @@ def _functional(config: Stored, model: Any) -> dict[str, Any]:
     return {**config, "layers": stored, "output_layers": outputs}
 
 
-def _call(call: Sequence[Sequence[Any]], first: Mapping[str, int], tensors: Tensors, class_name: str) -> Any:
-    """A call as a list of references, where Keras 3 counts calls of a model inside from 0; or as it stores it."""
-    if not is_plain(call, class_name):
-        return call_of(call, tensors, class_name)
+def _plain(call: Sequence[Sequence[Any]], first: Mapping[str, int]) -> list[list[Any]]:
+    """A call as a list of references, where Keras 3 counts calls of a model inside from 0."""
     return [[name, number - first[name], *rest] for name, number, *rest in call]
