@@ -1,48 +1,23 @@
 """VariGrad: TensorFlow.js's training system in Python."""
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from varigrad import backends as backends
-from varigrad import callbacks as callbacks
 from varigrad import gradients as gradients
-from varigrad import io as io
-from varigrad import layers as layers
 from varigrad import tape as tape
 from varigrad import testing as testing
 from varigrad import train as train
 from varigrad import util as util
 from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
-from varigrad.callbacks.base import Callback as Callback
-from varigrad.callbacks.base import CallbackList as CallbackList
-from varigrad.callbacks.base import CustomCallback as CustomCallback
-from varigrad.callbacks.base import History as History
-from varigrad.callbacks.base import register_callback_constructor as register_callback_constructor
-from varigrad.callbacks.monitoring import EarlyStopping as EarlyStopping
 from varigrad.debugging import *
 from varigrad.dtypes import sum_out_type as sum_out_type
 from varigrad.dtypes import upcast_type as upcast_type
 from varigrad.engine import *
 from varigrad.environment import *
 from varigrad.errors import *
-from varigrad.jit import CompiledFunction as CompiledFunction
-from varigrad.jit import JitError as JitError
-from varigrad.jit import JitWarning as JitWarning
-from varigrad.jit import jit as jit
-from varigrad.layers import constraints as constraints
-from varigrad.layers import initializers as initializers
-from varigrad.layers import loading as _loading
-from varigrad.layers import registry as _serialization
-from varigrad.layers import regularizers as regularizers
-from varigrad.layers.core import input as input
-from varigrad.layers.functional import model as model
-from varigrad.layers.loading import load_layers_model as load_layers_model
-from varigrad.layers.model import LayersModel as LayersModel
-from varigrad.layers.sequential import Sequential as Sequential
-from varigrad.layers.sequential import sequential as sequential
-from varigrad.layers.symbolic import SymbolicTensor as SymbolicTensor
-from varigrad.layers.training import metrics as metrics
 from varigrad.ops import backend_util as backend_util
 from varigrad.ops import broadcast_util as broadcast_util
 from varigrad.ops import fused as fused
@@ -102,22 +77,32 @@ from varigrad.train import RMSPropOptimizer as RMSPropOptimizer
 from varigrad.train import SGDOptimizer as SGDOptimizer
 
 # Type checkers take imports under another name for private, and assignments for public.
-models = _loading
-serialization = _serialization
 string = _strings
 
 if _TYPE_CHECKING:
     from varigrad import data as data
     from varigrad import vis as vis
+    from varigrad.later import *
 
 
 def __getattr__(name: str) -> _Any:
-    """Imports `vg.data` and `vg.vis` when they are first used; nothing else needs them."""
-    if name not in ("data", "vis"):
+    """Imports layers, models, files and compilation when one of them is first used, and `vg.data` and `vg.vis`."""
+    if name in ("data", "vis"):
+        return _import_module(f"varigrad.{name}")
+    later = _later()
+    if name not in later:
         raise AttributeError(f"module 'varigrad' has no attribute {name!r}")
-    from importlib import import_module
+    globals().update(later)
+    return later[name]
 
-    return import_module(f"varigrad.{name}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_later()})
+
+
+def _later() -> dict[str, _Any]:
+    names = vars(_import_module("varigrad.later"))
+    return {name: value for name, value in names.items() if not name.startswith("_")}
 
 
 __version__ = "0.1.0"
