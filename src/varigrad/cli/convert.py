@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -135,7 +135,9 @@ def _patterns(wanted: Sequence[str]) -> dict[str, Any]:
 
 
 def _listed(patterns: Any) -> list[str]:
-    return ["*"] if patterns is True else list(patterns) if isinstance(patterns, list) else [patterns]
+    return (
+        ["*"] if patterns is True else list(cast("list[str]", patterns)) if isinstance(patterns, list) else [patterns]
+    )
 
 
 def _bytes(text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 from rich.console import Console
@@ -60,7 +60,7 @@ def _shape(layer: Any) -> str:
         shape = layer.output_shape
     except (AttributeError, ValueError):  # a layer that is used several times has several
         return ""
-    shapes = shape if isinstance(shape, list) else [shape]
+    shapes: list[Any] = cast("list[Any]", shape) if isinstance(shape, list) else [shape]
     return ", ".join(format_shape(each) for each in shapes if each is not None)
 
 

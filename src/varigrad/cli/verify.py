@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
@@ -51,7 +51,8 @@ def _run(path: str, model: vg.layers.LayersModel, x: Sequence[Array]) -> list[Ar
         results = model.predict(list(x) if len(x) > 1 else x[0])
     except (ValueError, TypeError) as error:
         raise CommandError(f"{path}: loads, but does not run: {error}") from None
-    return [result.numpy() for result in (results if isinstance(results, list) else [results])]
+    each = cast("list[Any]", results if isinstance(results, list) else [results])
+    return [result.numpy() for result in each]
 
 
 def _check_inputs(path: str, first: vg.layers.LayersModel, other: str, second: vg.layers.LayersModel) -> None:

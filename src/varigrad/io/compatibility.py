@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from varigrad.io.weights import ModelFileError
 
 __all__ = ["Problem", "complete_from_weights", "for_tensorflow_js", "tensorflow_js_problems"]
 
-Config = Mapping[str, Any]
+Config: TypeAlias = Mapping[str, Any]
 
 
 class Problem(NamedTuple):
@@ -59,45 +59,52 @@ class _Limit(NamedTuple):
     reason: str
 
 
-_AREAS = _Limit(
-    lambda config: bool(config.get("half_pixel_centers")), True, "it lays pixels otherwise when it resizes bilinearly"
-)
-_RESET_AFTER = _Limit(lambda config: bool(config.get("reset_after")), False, "its GRU has no reset_after")
-_CAUSAL = _Limit(lambda config: config.get("padding") == "causal", False, "it has no causal padding")
+def _given(*keys: str) -> Callable[[Config], bool]:
+    """Whether arguments of these names are there, all of them, and are not false."""
+    return lambda config: all(config.get(key) for key in keys)
+
+
+def _equal(key: str, value: Any) -> Callable[[Config], bool]:
+    """Whether an argument has a value."""
+    return lambda config: config.get(key) == value
+
+
+def _unless(key: str, *usual: Any) -> Callable[[Config], bool]:
+    """Whether an argument has another than its usual values."""
+    return lambda config: config.get(key) not in (None, *usual)
+
+
+def _all(*conditions: Callable[[Config], bool]) -> Callable[[Config], bool]:
+    """Whether all conditions hold."""
+    return lambda config: all(condition(config) for condition in conditions)
+
+
+_AREAS = _Limit(_given("half_pixel_centers"), True, "it lays pixels otherwise when it resizes bilinearly")
+_RESET_AFTER = _Limit(_given("reset_after"), False, "its GRU has no reset_after")
+_CAUSAL = _Limit(_equal("padding", "causal"), False, "it has no causal padding")
 _FIRST = _Limit(
-    lambda config: config.get("data_format") == "channels_first",
+    _equal("data_format", "channels_first"),
     True,
     "its Conv1D moves channels last and does not move those of the result back",
 )
 _BIASED_FIRST = _Limit(
-    lambda config: config.get("data_format") == "channels_first" and bool(config.get("use_bias")),
+    _all(_equal("data_format", "channels_first"), _given("use_bias")),
     False,
     "its SeparableConv2D adds the bias along another axis than channels_first",
 )
-_DILATED = _Limit(
-    lambda config: config.get("dilation_rate") not in (None, 1, [1, 1]),
-    True,
-    "its DepthwiseConv2D passes over dilation_rate",
-)
-_LONGER = _Limit(
-    lambda config: config.get("output_padding") is not None, True, "its transposed convolutions have no output_padding"
-)
-_IN_NO_MODEL = _Limit(lambda config: True, False, "its layer of that name does not run inside a model")
+_DILATED = _Limit(_unless("dilation_rate", 1, [1, 1]), True, "its DepthwiseConv2D passes over dilation_rate")
+_LONGER = _Limit(_unless("output_padding"), True, "its transposed convolutions have no output_padding")
+_IN_NO_MODEL = _Limit(_given(), False, "its layer of that name does not run inside a model")
 _TWICE = _Limit(
-    lambda config: bool(config.get("stateful") and config.get("return_state")),
+    _given("stateful", "return_state"),
     True,
     "its layers with return_state move their state on once for each of their outputs",
 )
-_KEPT = _Limit(lambda config: bool(config.get("keepdims")), True, "its global pooling has no keepdims")
-_ZEROS = _Limit(
-    lambda config: bool(config.get("zero_output_for_mask")), True, "it has no zeros as outputs where there is a mask"
-)
-_ALPHA = _Limit(lambda config: config.get("alpha", 1.0) != 1.0, False, "its ELU layer has alpha 1 alone")
-_BENT = _Limit(
-    lambda config: bool(config.get("negative_slope") or config.get("threshold")),
-    True,
-    "its ReLU layer has neither negative_slope nor threshold",
-)
+_KEPT = _Limit(_given("keepdims"), True, "its global pooling has no keepdims")
+_ZEROS = _Limit(_given("zero_output_for_mask"), True, "it has no zeros as outputs where there is a mask")
+_ALPHA = _Limit(_unless("alpha", 1.0), False, "its ELU layer has alpha 1 alone")
+_SLOPE = _Limit(_given("negative_slope"), True, "its ReLU layer has no negative_slope")
+_THRESHOLD = _Limit(_given("threshold"), True, "its ReLU layer has no threshold")
 _LIMITS: dict[str, tuple[_Limit, ...]] = {
     "CategoryEncoding": (_IN_NO_MODEL,),
     "CenterCrop": (_IN_NO_MODEL,),
@@ -116,7 +123,7 @@ _LIMITS: dict[str, tuple[_Limit, ...]] = {
     "LSTM": (_ZEROS, _TWICE),
     "RNN": (_ZEROS, _TWICE),
     "RandomWidth": (_IN_NO_MODEL,),
-    "ReLU": (_BENT,),
+    "ReLU": (_SLOPE, _THRESHOLD),
     "Resizing": (_IN_NO_MODEL,),
     "SeparableConv2D": (_BIASED_FIRST,),
     "SimpleRNN": (_ZEROS, _TWICE),

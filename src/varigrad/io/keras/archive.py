@@ -16,6 +16,7 @@ from varigrad.io.keras.config_3 import KERAS_VERSION, to_keras_3
 from varigrad.io.keras.hdf5 import File
 from varigrad.io.keras.meanings import as_meant_by_keras
 from varigrad.io.keras.weights import read_tree, tree_bytes
+from varigrad.io.keras.words import fields
 from varigrad.io.replacing import write_atomically
 from varigrad.io.weights import ModelFileError
 
@@ -38,13 +39,17 @@ def read_model(path: Path) -> ModelArtifacts:
     config = _json(members, _CONFIG)
     metadata = _json(members, _METADATA) if _METADATA in members else {}
     root = File(members[_WEIGHTS]).root
-    inner: Any = config.get("config")
+    inner = fields(config.get("config"))
     training, state = from_compile_config(config.get("compile_config"), root)
     version = metadata.get("keras_version")
     user = metadata.get(_USER)
+
+    def stored_weights(wanted: Any) -> Mapping[str, Array]:
+        return read_tree(root, wanted, inner)
+
     return ModelArtifacts(
         topology=as_meant_by_keras(config, version if isinstance(version, str) else "3"),
-        weights=lambda model: read_tree(root, model, inner if isinstance(inner, dict) else {}),
+        weights=stored_weights,
         training_config=training,
         optimizer_weights=state,
         metadata=cast("Mapping[str, Any]", user) if isinstance(user, dict) else None,

@@ -16,6 +16,7 @@ from varigrad.dtypes import Array
 from varigrad.io.formats import ModelArtifacts
 from varigrad.io.keras.hdf5 import Group
 from varigrad.io.keras.values import read_values
+from varigrad.io.keras.words import fields
 from varigrad.io.weights import ModelFileError
 
 __all__ = ["from_compile_config", "from_training_config", "to_compile_config", "to_training_config"]
@@ -87,32 +88,32 @@ def from_compile_config(config: Any, root: Group) -> tuple[dict[str, Any] | None
     """
     if not isinstance(config, Mapping) or "optimizer" not in config:
         return None, None
-    fields = cast("Mapping[str, Any]", config)
+    described = fields(config)
     stored = _variables(root.group("optimizer").group("vars")) if _has(root, "optimizer", "vars") else []
-    return _training(fields, fields["optimizer"], stored)
+    return _training(described, described["optimizer"], stored)
 
 
 def from_training_config(config: Any, root: Group) -> tuple[dict[str, Any] | None, State | None]:
     """The same of an `.h5` file."""
     if not isinstance(config, Mapping):
         return None, None
-    fields = cast("Mapping[str, Any]", config)
+    described = fields(config)
     if "optimizer_weights" not in root:
-        return _training(fields, fields.get("optimizer_config"), [])
+        return _training(described, described.get("optimizer_config"), [])
     group = root.group("optimizer_weights")
     listed: Any = group.attributes.get("weight_names")
     names = cast("list[str]", listed) if isinstance(listed, list) else []
     values = [read_values(group.dataset(name)) for name in names]
     if not names or names[0].endswith("iteration"):  # as Keras 3 has them
-        return _training(fields, fields.get("optimizer_config"), values)
-    training, _ = _training(fields, fields.get("optimizer_config"), [])
-    return training, _keras_2_state(names, values, fields.get("optimizer_config"))
+        return _training(described, described.get("optimizer_config"), values)
+    training, _ = _training(described, described.get("optimizer_config"), [])
+    return training, _keras_2_state(names, values, described.get("optimizer_config"))
 
 
 def _keras_2_state(names: Sequence[str], values: Sequence[Array], optimizer: Any) -> State | None:
     """The state as Keras 2 has it: `Adam/dense/kernel/m:0`, since 2.11 `Adam/m/dense/kernel:0`."""
-    config = cast("Mapping[str, Any]", optimizer or {}).get("config") or {}
-    rule = _rule(config, str(cast("Mapping[str, Any]", optimizer or {}).get("class_name")))
+    config = fields(fields(optimizer).get("config"))
+    rule = _rule(config, str(fields(optimizer).get("class_name")))
     if rule is None:
         return None
     state: dict[str, Array] = {}
@@ -143,17 +144,15 @@ def _variables(group: Group) -> list[Array]:
 
 
 def _training(
-    fields: Mapping[str, Any], optimizer: Any, stored: Sequence[Array]
+    described: Mapping[str, Any], optimizer: Any, stored: Sequence[Array]
 ) -> tuple[dict[str, Any] | None, State | None]:
-    described = cast("Mapping[str, Any]", optimizer) if isinstance(optimizer, Mapping) else {}
-    class_name, config = described.get("class_name"), described.get("config")
-    if not isinstance(class_name, str) or not isinstance(config, Mapping):
+    class_name, arguments = fields(optimizer).get("class_name"), fields(fields(optimizer).get("config"))
+    if not isinstance(class_name, str):
         return None, None
-    arguments = cast("Mapping[str, Any]", config)
     rule = _rule(arguments, class_name)
     training: dict[str, Any] = {
-        "loss": _names(fields.get("loss")),
-        "metrics": _metrics(fields.get("metrics")),
+        "loss": _names(described.get("loss")),
+        "metrics": _metrics(described.get("metrics")),
         "optimizer_config": {"class_name": class_name, "config": {}},
     }
     if rule is None:  # named, so that a warning can say what is not here
@@ -202,14 +201,14 @@ def _scaled(rule: Rule, values: Array, rate: Any, direction: int) -> Array:
 def _names(stored: Any) -> Any:
     """The names of losses or metrics, which may be objects; an object with arguments stays one."""
     if isinstance(stored, Mapping):
-        fields = cast("Mapping[str, Any]", stored)
-        class_name, config = fields.get("class_name"), fields.get("config")
-        if class_name == "function" or class_name == "builtin_function":
+        described = fields(stored)
+        class_name, config = described.get("class_name"), described.get("config")
+        if class_name in ("function", "builtin_function"):
             return config
         if isinstance(class_name, str):
-            arguments = cast("Mapping[str, Any]", config) if isinstance(config, Mapping) else {}
+            arguments = fields(config)
             return class_name if arguments.get("from_logits") else arguments.get("name", class_name)
-        return {str(key): _names(value) for key, value in fields.items()}
+        return {str(key): _names(value) for key, value in described.items()}
     if isinstance(stored, (list, tuple)):
         return [_names(item) for item in cast("Sequence[Any]", stored)]
     return stored

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from varigrad.io.keras.words import fields
+
 __all__ = ["MODELS", "Place", "flat_weights", "keras_class", "places"]
 
 # The modules of Keras 3 that models are in.
@@ -85,8 +87,7 @@ def _is_layer(value: Any) -> bool:
 
 def _config_of(stored: Any) -> Mapping[str, Any]:
     """The arguments in an object's stored form."""
-    config: Any = cast("Mapping[str, Any]", stored).get("config") if isinstance(stored, Mapping) else None
-    return cast("Mapping[str, Any]", config) if isinstance(config, Mapping) else {}
+    return fields(fields(stored).get("config"))
 
 
 def _in_stored_order(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-__all__ = ["Stored", "arguments_of", "exchanged", "keras_activation", "keras_value", "our_activation"]
+__all__ = ["Stored", "arguments_of", "exchanged", "fields", "keras_activation", "keras_value", "our_activation"]
 
 # The stored form of an object, or a part of it.
 Stored = Mapping[str, Any]
 
+_NOTHING: Stored = {}
 _CELLS = ("SimpleRNNCell", "LSTMCell", "GRUCell", "ConvLSTM2DCell", "StackedRNNCells")
 _RECURRENT = ("SimpleRNN", "LSTM", "GRU", "ConvLSTM2D", "RNN", "Bidirectional")
 # Arguments that Keras 3 has not, and that change nothing in what a layer computes.
@@ -31,6 +32,11 @@ _STEPS: list[tuple[str, dict[str, float]]] = [
     ("ReLU", {"max_value": 1.0}),
 ]
 _NOT_IN_KERAS = ("gelu_new",)
+
+
+def fields(value: Any) -> Stored:
+    """The members of an object of JSON; none of anything else."""
+    return cast("Stored", value) if isinstance(value, Mapping) else _NOTHING
 
 
 def arguments_of(name: str, config: Stored) -> dict[str, Any]:
@@ -78,21 +84,21 @@ def _layer(class_name: str, config: dict[str, Any]) -> dict[str, Any]:
 
 def our_activation(stored: Any) -> Any:
     """An activation that a file of Keras 3 holds, by its name here; what is unknown stays as it is."""
-    if isinstance(stored, str):
-        return {theirs: ours for ours, theirs in _ACTIVATIONS.items() if theirs != "silu"}.get(stored, stored)
-    config = cast("Stored", stored).get("config") if isinstance(stored, Mapping) else None
-    layers = cast("Stored", config).get("layers") if isinstance(config, Mapping) else None
-    if not isinstance(layers, (list, tuple)) or cast("Stored", stored).get("class_name") != "Pipeline":
-        return stored
+    if stored == "hard_sigmoid":
+        return "hard_sigmoid_relu6"
+    return "hard_sigmoid" if _is_hard_sigmoid(fields(stored)) else stored
+
+
+def _is_hard_sigmoid(stored: Stored) -> bool:
+    """Whether the layers that stand for TensorFlow.js's hard_sigmoid are stored."""
+    layers = fields(stored.get("config")).get("layers")
+    if not isinstance(layers, (list, tuple)) or stored.get("class_name") != "Pipeline":
+        return False
     steps = cast("Sequence[Any]", layers)
-    same = len(steps) == len(_STEPS) and all(_is_step(step, *wanted) for step, wanted in zip(steps, _STEPS))
-    return "hard_sigmoid" if same else stored
+    return len(steps) == len(_STEPS) and all(_is_step(step, *wanted) for step, wanted in zip(steps, _STEPS))
 
 
 def _is_step(stored: Any, class_name: str, wanted: Mapping[str, float]) -> bool:
-    fields = cast("Stored", stored) if isinstance(stored, Mapping) else {}
-    config = fields.get("config")
-    if fields.get("class_name") != class_name or not isinstance(config, Mapping):
-        return False
-    arguments = cast("Stored", config)
-    return all(arguments.get(key) == value for key, value in wanted.items())
+    arguments = fields(fields(stored).get("config"))
+    matches = all(arguments.get(key) == value for key, value in wanted.items())
+    return matches and fields(stored).get("class_name") == class_name

@@ -36,7 +36,7 @@ class Message(NamedTuple):
 
 def read_messages(span: Span, address: int) -> list[Message]:
     """The messages of the object whose header is at `address`."""
-    first = span.slice(address, 4)
+    first = bytes(span.slice(address, 4))
     return _version_2(span, address) if first == b"OHDR" else _version_1(span, address)
 
 

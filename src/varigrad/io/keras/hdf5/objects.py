@@ -32,7 +32,7 @@ class File:
 
     def __init__(self, data: bytes | memoryview) -> None:
         self.span = Span(data)
-        if len(self.span) < 48 or self.span.slice(0, 8) != _SIGNATURE:
+        if len(self.span) < 48 or bytes(self.span.slice(0, 8)) != _SIGNATURE:
             raise ModelFileError("this is not an HDF5 file")
         cursor = Cursor(self.span, 8)
         version = cursor.version("superblock", (0, 1, 2, 3))

@@ -51,7 +51,7 @@ class Span:
 
     def expect(self, address: int, signature: bytes, what: str) -> Cursor:
         """A cursor behind the signature that a structure begins with."""
-        if self.slice(address, len(signature)) != signature:
+        if bytes(self.slice(address, len(signature))) != signature:
             raise ModelFileError(f"the HDF5 file is damaged: there is no {what} at {address:,}")
         return Cursor(self, address + len(signature))
 
