@@ -20,6 +20,7 @@ from varigrad.layers.core import Dense as Dense
 from varigrad.layers.core import Identity as Identity
 from varigrad.layers.core import InputLayer as InputLayer
 from varigrad.layers.core import input as input
+from varigrad.layers.data_normalization import *
 from varigrad.layers.depthwise import *
 from varigrad.layers.dropout import *
 from varigrad.layers.einsum import EinsumDense as EinsumDense
@@ -176,6 +177,7 @@ maximum = _merging(Maximum)
 minimum = _merging(Minimum)
 multi_head_attention = _factory(MultiHeadAttention)
 multiply = _merging(Multiply)
+normalization = _factory(Normalization)
 permute = _factory(Permute)
 prelu = _factory(PReLU, "prelu")
 random_height = _factory(RandomHeight)
