@@ -1,8 +1,9 @@
-"""The process of one contender: takes steps when told to, and answers with the time and the last losses.
+"""The process of one contender: takes steps when told to, and answers with the times and the losses.
 
     python worker.py CONTENDER TASK
 
-Each line of standard input is a number of steps; each answer is a JSON object on a line.
+The first line of output tells that the contender is imported. From then on each line of standard input is a number of
+steps, and each answer is a JSON object on a line: seconds and processor time of a step, and the losses.
 """
 
 from __future__ import annotations
@@ -12,18 +13,22 @@ import json
 import sys
 import time
 
-from tasks import TASKS
+from tasks import task_named
 
 
 def main() -> None:
     contender, name = sys.argv[1:]
-    step = importlib.import_module(f"contenders.{contender}").make(TASKS[name])
+    task = task_named(name)
+    make = importlib.import_module(f"contenders.{contender}").make
+    print(json.dumps({"imported": contender}), flush=True)
+    step = None
     for line in sys.stdin:
+        step = step or make(task)
         count = int(line)
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), time.process_time()
         losses = [step() for _ in range(count)]
-        seconds = (time.perf_counter() - started) / count
-        print(json.dumps({"seconds": seconds, "losses": losses}), flush=True)
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+        print(json.dumps({"seconds": seconds / count, "cpu": cpu / count, "losses": losses}), flush=True)
 
 
 if __name__ == "__main__":

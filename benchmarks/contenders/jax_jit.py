@@ -9,41 +9,56 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tasks import BETA1, BETA2, EPSILON, LEARNING_RATE, Task
+from contenders.jax_models import LOSSES, first_averages
+from tasks import BETA1, BETA2, EPSILON, MOMENTUM, Task
 
 
 def make(task: Task) -> Callable[[], float]:
-    x, y = (jnp.asarray(a) for a in task.data())
-
-    def loss_of(layers: Any, x: Any, y: Any) -> Any:
-        *hidden, (kernel, bias) = layers
-        for k, b in hidden:
-            x = jax.nn.relu(x @ k + b)
-        output = x @ kernel + bias
-        if task.loss == "mean_squared_error":
-            return jnp.mean((output - y) ** 2)
-        return -jnp.mean(jnp.sum(jax.nn.log_softmax(output) * y, axis=1))
-
-    @partial(jax.jit, donate_argnums=0)
-    def update(state: Any, x: Any, y: Any) -> Any:
-        layers, first, second, steps = state
-        loss, gradients = jax.value_and_grad(loss_of)(layers, x, y)
-        steps = steps + 1
-        rate, correction = LEARNING_RATE / (1 - BETA1**steps), 1 / jnp.sqrt(1 - BETA2**steps)
-        first = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, first, gradients)
-        second = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * g * g, second, gradients)
-        layers = jax.tree.map(
-            lambda p, m, v: p - rate * m / (jnp.sqrt(v) * correction + EPSILON), layers, first, second
-        )
-        return (layers, first, second, steps), loss
-
-    layers = jax.tree.map(jnp.asarray, task.weights())
-    zeros = jax.tree.map(jnp.zeros_like, layers)
-    state = (layers, zeros, jax.tree.map(jnp.copy, zeros), jnp.float32(0))
+    update, state, data = compiled(task)
 
     def step() -> float:
         nonlocal state
-        state, loss = update(state, x, y)
+        state, loss = update(state, *data)
         return float(loss)
 
     return step
+
+
+def compiled(task: Task) -> tuple[Any, Any, list[Any]]:
+    """The jitted step, its first state, and the data."""
+    gradients_of = jax.value_and_grad(LOSSES[task.model](task), has_aux=True)
+
+    @partial(jax.jit, donate_argnums=0)
+    def update(state: Any, *data: Any) -> Any:
+        weights, averages, optimizer = state
+        (loss, averages), gradients = gradients_of(weights, averages, *data)
+        weights, optimizer = _OPTIMIZERS[task.optimizer](task.rate, weights, gradients, optimizer)
+        return (weights, averages, optimizer), loss
+
+    weights = [jnp.asarray(a) for a in task.first_weights()]
+    slots = {"sgd": 0, "momentum": 1, "adam": 2}[task.optimizer]
+    optimizer = [jnp.float32(0), *([jnp.zeros_like(w) for w in weights] for _ in range(slots))]
+    return update, (weights, first_averages(task), optimizer), [jnp.asarray(a) for a in task.arrays()]
+
+
+def _sgd(rate: float, weights: Any, gradients: Any, state: Any) -> Any:
+    return [w - rate * g for w, g in zip(weights, gradients)], state
+
+
+def _momentum(rate: float, weights: Any, gradients: Any, state: Any) -> Any:
+    count, moments = state
+    moments = [MOMENTUM * m + g for m, g in zip(moments, gradients)]
+    return [w - rate * m for w, m in zip(weights, moments)], [count, moments]
+
+
+def _adam(rate: float, weights: Any, gradients: Any, state: Any) -> Any:
+    count, first, second = state
+    count = count + 1
+    scaled, correction = rate / (1 - BETA1**count), 1 / jnp.sqrt(1 - BETA2**count)
+    first = [BETA1 * m + (1 - BETA1) * g for m, g in zip(first, gradients)]
+    second = [BETA2 * v + (1 - BETA2) * g * g for v, g in zip(second, gradients)]
+    weights = [w - scaled * m / (jnp.sqrt(v) * correction + EPSILON) for w, m, v in zip(weights, first, second)]
+    return weights, [count, first, second]
+
+
+_OPTIMIZERS: dict[str, Callable[..., Any]] = {"sgd": _sgd, "momentum": _momentum, "adam": _adam}

@@ -1,4 +1,4 @@
-"""PyTorch in eager mode, with its default Adam or its fused one."""
+"""PyTorch in eager mode, with its fused optimizers."""
 
 from __future__ import annotations
 
@@ -6,30 +6,27 @@ from collections.abc import Callable
 
 import torch
 
-from tasks import BETA1, BETA2, EPSILON, LEARNING_RATE, Task
+from contenders.torch_models import LOSSES, Loss, data, first_weights
+from tasks import BETA1, BETA2, EPSILON, MOMENTUM, Task
 
 
-def make(task: Task, fused: bool = False) -> Callable[[], float]:
-    x, y = (torch.from_numpy(a) for a in task.data())
-    layers: list[torch.nn.Module] = []
-    for kernel, bias in task.weights():
-        linear = torch.nn.Linear(*kernel.shape)
-        with torch.no_grad():
-            linear.weight.copy_(torch.from_numpy(kernel.T))
-            linear.bias.copy_(torch.from_numpy(bias))
-        layers += [linear, torch.nn.ReLU()]
-    model = torch.nn.Sequential(*layers[:-1])
-    optimizer = torch.optim.Adam(
-        model.parameters(), lr=LEARNING_RATE, betas=(BETA1, BETA2), eps=EPSILON, fused=fused or None
-    )
-    if task.loss == "mean_squared_error":
-        loss_of = torch.nn.functional.mse_loss
-    else:
-        loss_of = torch.nn.functional.cross_entropy
+def make(task: Task) -> Callable[[], float]:
+    return training_step(task, LOSSES[task.model](task))
+
+
+def training_step(task: Task, loss_of: Loss) -> Callable[[], float]:
+    """A function that takes one step down a loss."""
+    weights = [w.requires_grad_() for w in first_weights(task)]
+    arrays = data(task)
+    optimizer = {
+        "sgd": lambda: torch.optim.SGD(weights, task.rate, fused=True),
+        "momentum": lambda: torch.optim.SGD(weights, task.rate, MOMENTUM, fused=True),
+        "adam": lambda: torch.optim.Adam(weights, task.rate, (BETA1, BETA2), EPSILON, fused=True),
+    }[task.optimizer]()
 
     def step() -> float:
         optimizer.zero_grad()
-        loss = loss_of(model(x), y)
+        loss = loss_of(weights, *arrays)
         loss.backward()
         optimizer.step()
         return loss.item()
