@@ -34,6 +34,7 @@ REQUIRED = {
     "input_layer": {"input_shape": [2]},
     "layer_normalization": {},
     "leaky_re_lu": {},
+    "normalization": {},
     "permute": {"dims": [2, 1]},
     "prelu": {},
     "random_height": {"factor": 0.1},
