@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from varigrad.io.keras.config_3 import layer_of, value_in_keras_3
+from varigrad.io.keras.config_3 import entry_of, layer_of, value_in_keras_3
 from varigrad.io.keras.graphs import call_numbers, call_of, ends_of, is_plain, keras_tensors
 from varigrad.io.keras.layout import keras_class
 from varigrad.io.keras.words import Stored, arguments_of, keras_value
@@ -41,14 +41,18 @@ def _object(stored: Stored, model: Any = None) -> dict[str, Any]:
     config = cast("Stored", stored["config"])
     if name == "Sequential":
         layers = cast("Sequence[Stored]", config["layers"])
-        return {"class_name": name, "config": {**config, "layers": [_object(e, layer_of(model, e)) for e in layers]}}
+        entry = entry_of(layers)
+        stored_layers = [] if entry is None else [{"class_name": "InputLayer", "config": entry}]
+        stored_layers += [_object(each, layer_of(model, each)) for each in layers]
+        return {"class_name": name, "config": {**config, "layers": stored_layers}}
     if name == "Functional":
         return {"class_name": name, "config": _functional(config, model)}
     owner = f"{name} {config.get('name')!r}"
     arguments = {
         key: value_in_keras_3(owner, key, value, model) if key in _INNER else _value(owner, key, value)
         for key, value in arguments_of(name, config).items()
-        if key not in _DROPPED.get(name, ())
+        # Keras 3 takes the batch in the shape of a layer's inputs for one of their axes.
+        if key not in _DROPPED.get(name, ()) and (key != "batch_input_shape" or name == "InputLayer")
     }
     return {"class_name": name, "config": arguments}
 

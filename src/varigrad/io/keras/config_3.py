@@ -97,19 +97,21 @@ def layer_of(model: Any, stored: Stored) -> Any:
 
 def _sequential(config: Stored, model: Any) -> dict[str, Any]:
     layers = cast("Sequence[Stored]", config["layers"])
-    stored: list[dict[str, Any]] = []
-    first: Stored = cast("Stored", layers[0]["config"]) if layers else {}
-    shape: Any = first.get("batch_input_shape")
-    if layers and layers[0]["class_name"] != "InputLayer" and shape is not None:
-        entry: Stored = {
-            "batch_input_shape": shape,
-            "dtype": first.get("dtype") or "float32",
-            "name": f"{first['name']}_input",
-        }
-        stored.append(_object("InputLayer", entry, _LAYERS))
+    entry = entry_of(layers)
+    stored: list[dict[str, Any]] = [] if entry is None else [_object("InputLayer", entry, _LAYERS)]
     stored += [_object(each["class_name"], each["config"], _LAYERS, layer_of(model, each)) for each in layers]
     result: dict[str, Any] = {"name": config["name"], "trainable": config.get("trainable", True), "layers": stored}
+    shape: Any = layers[0]["config"].get("batch_input_shape") if layers else None
     return result if shape is None else {**result, "build_input_shape": shape}
+
+
+def entry_of(layers: Sequence[Stored]) -> Stored | None:
+    """The config of the input layer that goes before a stack whose first layer says the shape of its inputs itself."""
+    first: Stored = cast("Stored", layers[0]["config"]) if layers else {}
+    shape: Any = first.get("batch_input_shape")
+    if shape is None or layers[0]["class_name"] == "InputLayer":
+        return None
+    return {"batch_input_shape": shape, "dtype": first.get("dtype") or "float32", "name": f"{first['name']}_input"}
 
 
 def _functional(config: Stored, model: Any) -> dict[str, Any]:

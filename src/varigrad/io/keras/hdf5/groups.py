@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from struct import Struct
 
 from varigrad.io.keras.hdf5.headers import Message
 from varigrad.io.keras.hdf5.span import UNDEFINED, Cursor, Span, text
@@ -10,6 +11,7 @@ from varigrad.io.weights import ModelFileError
 
 __all__ = ["read_members", "tree_leaves"]
 
+_SYMBOL = Struct("<QQI20x")  # where its name is, where its header is, what is cached of it
 _LINK_INFO, _LINK, _SYMBOL_TABLE = 0x02, 0x06, 0x11
 _GROUP_MESSAGES = {_LINK_INFO, _LINK, _SYMBOL_TABLE, 0x0A}
 _HARD_LINK = 0
@@ -55,10 +57,7 @@ def _symbols(span: Span, tree: int, heap: int) -> Iterator[tuple[str, int]]:
         cursor.skip(1)
         count = cursor.integer(2)
         span.charge(40 * count)
-        for _ in range(count):
-            offset, header = cursor.integers(8, 2)
-            cached = cursor.integer(4)
-            cursor.skip(20)
+        for offset, header, cached in _SYMBOL.iter_unpack(cursor.take(40 * count)):
             if offset >= len(names):
                 raise ModelFileError("the HDF5 file is damaged: a name is outside of its heap")
             name = _name_at(names, offset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from struct import Struct
 from typing import NamedTuple
 
 from varigrad.io.keras.hdf5.span import Cursor, Span
@@ -10,6 +11,7 @@ from varigrad.io.weights import ModelFileError
 
 __all__ = ["Message", "read_messages"]
 
+_MESSAGE = Struct("<HHB3x")  # type, size, flags
 _CONTINUATION = 0x10
 _SHARED = 0x02  # the flag of a message that is kept elsewhere
 # Far more than Keras's files have: an attribute each, and a few more.
@@ -20,7 +22,7 @@ class Message(NamedTuple):
     """One message: its type, a number of the specification, and its bytes."""
 
     type: int
-    body: Span
+    body: memoryview
     shared: bool
 
     def cursor(self) -> Cursor:
@@ -31,13 +33,16 @@ class Message(NamedTuple):
         """
         if self.shared:
             raise ModelFileError("the HDF5 file has shared messages, which are not supported")
-        return Cursor(self.body)
+        return Cursor(Span(self.body))
 
 
 def read_messages(span: Span, address: int) -> list[Message]:
-    """The messages of the object whose header is at `address`."""
-    first = bytes(span.slice(address, 4))
-    return _version_2(span, address) if first == b"OHDR" else _version_1(span, address)
+    """The messages of the object whose header is at `address`; each header is read once."""
+    known = span.headers.get(address)
+    if known is None:
+        newer = bytes(span.slice(address, 4)) == b"OHDR"
+        known = span.headers[address] = _version_2(span, address) if newer else _version_1(span, address)
+    return known
 
 
 def _version_1(span: Span, address: int) -> list[Message]:
@@ -51,12 +56,12 @@ def _version_1(span: Span, address: int) -> list[Message]:
     messages: list[Message] = []
     for start, length in _each_once(blocks):
         span.charge(length)
-        block = Cursor(Span(span.slice(start, length)))
-        while length - block.position >= 8 and len(messages) < count:
-            kind, size = block.integers(2, 2)
-            flags = block.integer(1)
-            block.skip(3)
-            _add(messages, blocks, Message(kind, Span(block.take(size)), bool(flags & _SHARED)))
+        block = Span(span.slice(start, length))
+        position = 0
+        while length - position >= 8 and len(messages) < count:
+            kind, size, flags = _MESSAGE.unpack_from(block.data, position)
+            _add(messages, blocks, Message(kind, block.slice(position + 8, size), bool(flags & _SHARED)))
+            position += 8 + size
     return messages
 
 
@@ -78,7 +83,7 @@ def _version_2(span: Span, address: int) -> list[Message]:
         while length - block.position >= 4 + extra:
             kind, size, flags = block.integer(1), block.integer(2), block.integer(1)
             block.skip(extra)
-            _add(messages, blocks, Message(kind, Span(block.take(size)), bool(flags & _SHARED)))
+            _add(messages, blocks, Message(kind, block.take(size), bool(flags & _SHARED)))
     return messages
 
 

@@ -21,6 +21,7 @@ class Span:
     def __init__(self, data: bytes | memoryview) -> None:
         self.data = memoryview(data)
         self._allowance = 64 * len(self.data) + (1 << 20)
+        self.headers: dict[int, list[Any]] = {}  # those read so far, by address
 
     def __len__(self) -> int:
         return len(self.data)
