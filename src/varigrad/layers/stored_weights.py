@@ -26,6 +26,10 @@ from varigrad.tensor import Variable, format_shape
 if TYPE_CHECKING:
     from varigrad.layers.model import LayersModel
 
+# How many missing or unexpected weights are named, and with how many names each is compared.
+_NAMED = 20
+_COMPARED = 500
+
 # A file may be small and the model that it describes huge; without values for its weights, this is the limit.
 _LARGEST_NEW = 4 * 1024**3
 
@@ -165,8 +169,15 @@ def _match(
 def _differences(model: LayersModel, missing: Sequence[str], unexpected: Sequence[str]) -> str:
     parts: list[str] = []
     if missing:
-        names = ", ".join(f"{name!r}{suggestion(name, unexpected)}" for name in missing)
-        parts.append(f"lacks {len(missing)} weights of {model.name}: {names}")
+        near = unexpected[:_COMPARED]
+        names = [f"{name!r}{suggestion(name, near)}" for name in missing[:_NAMED]]
+        parts.append(f"lacks {len(missing)} weights of {model.name}: {_listed(names, len(missing))}")
     if unexpected:
-        parts.append(f"has {len(unexpected)} that it has no place for: {', '.join(map(repr, unexpected))}")
+        names = [repr(name) for name in unexpected[:_NAMED]]
+        parts.append(f"has {len(unexpected)} that it has no place for: {_listed(names, len(unexpected))}")
     return f"the file {' and '.join(parts)}"
+
+
+def _listed(names: Sequence[str], count: int) -> str:
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    return ", ".join(names) + more
