@@ -262,8 +262,15 @@ def h5_files(folder: Path):
     return changed.h5_files(folder)
 
 
+def hdf5_files(folder: Path):
+    from tests.io.keras import changed
+
+    return changed.Hdf5Files(folder)
+
+
 READERS = {
     "h5": h5_files,
+    "hdf5": hdf5_files,
     "keras": keras_files,
     "model": ModelFiles,
     "npz": npz_files,

@@ -10,11 +10,14 @@ import zipfile
 from pathlib import Path
 
 import h5py
+import numpy as np
 
 import varigrad as vg
+from varigrad.io.keras.hdf5 import File
 from varigrad.io.weights import ModelFileError
 
 from ..fuzz import change_bytes, change_json, every_kind
+from .files import LAYOUTS, hdf5
 
 REFERENCE = Path(__file__).parent / "reference"
 # Addresses and sizes that a file has no use for.
@@ -38,6 +41,47 @@ class KerasFiles:
 
     def read(self) -> None:
         vg.load_layers_model(self.target)
+
+
+class Hdf5Files:
+    """HDF5 files of every layout, walked through to the last value."""
+
+    errors = (ModelFileError,)
+
+    def __init__(self, folder: Path) -> None:
+        self.seeds = [hdf5(_every_layout, libver=libver) for libver in ("earliest", "latest")]
+        self.target = folder / "changed"
+        self.data = b""
+
+    def make(self, rng: random.Random) -> None:
+        self.data = change_hdf5(rng, rng.choice(self.seeds))
+        self.target.write_bytes(self.data)
+
+    def read(self) -> None:
+        walk(File(self.data).root, 0)
+
+
+def _every_layout(file) -> None:
+    file.attrs["text"] = "a" * 50
+    file.attrs["names"] = ["x", "yy"]
+    for number, options in enumerate(LAYOUTS.values()):
+        values = np.arange(42, dtype=np.float32).reshape(6, 7)
+        made = file.create_dataset(f"group/{number}/values", data=values, **options)
+        made.attrs["list"] = np.array([b"ab", b"c"])
+    file["group/scalar"] = 2.5
+
+
+def walk(group, depth: int) -> None:
+    """Reads everything in a group, as a program would that trusts the file: a cycle ends in an error."""
+    if depth > 50:
+        raise ModelFileError("too deep")
+    group.attributes  # noqa: B018
+    for name in group:
+        if group.is_dataset(name):
+            group.dataset(name).attributes  # noqa: B018
+            group.dataset(name).read()
+        else:
+            walk(group.group(name), depth + 1)
 
 
 def change_numbers(rng: random.Random, data: bytes) -> bytes:

@@ -45,6 +45,51 @@ def test_predictions_are_keras_s_here_and_back_in_keras(name, suffix, tmp_path):
     assert all((a.numpy() == b.numpy()).all() for a, b in zip(again.get_weights(), here.get_weights(), strict=True))
 
 
+def stack(*layers):
+    return vg.sequential(layers=list(layers))
+
+
+def graph_of_calls(inner, outputs):
+    x = vg.input(shape=[4])
+    first = inner(x)
+    return vg.model(inputs=x, outputs=outputs(first, inner(first), inner(vg.layers.dense(units=4)(x))))
+
+
+def dense(units=4, **options):
+    return vg.layers.dense(units=units, activation="tanh", **options)
+
+
+def with_a_needless_input():
+    a, b = vg.input(shape=[4]), vg.input(shape=[3])
+    return vg.model(inputs=[a, b], outputs=dense()(a))
+
+
+MADE_HERE = {
+    "stack": lambda: stack(dense(input_shape=[4]), dense()),
+    "stack of a stack": lambda: stack(stack(dense(input_shape=[4]), dense()), dense()),
+    "stack on a layer": lambda: stack(dense(input_shape=[4]), stack(dense(input_shape=[4]), dense())),
+    "needless input": with_a_needless_input,
+    "last call": lambda: graph_of_calls(stack(dense(input_shape=[4])), lambda first, second, other: second),
+    "calls": lambda: graph_of_calls(
+        stack(dense(input_shape=[4])), lambda first, second, other: [first, other, second, dense(1)(other)]
+    ),
+    "calls of a graph": lambda: graph_of_calls(
+        vg.model(inputs=(x := vg.input(shape=[4])), outputs=dense()(x)),
+        lambda first, second, other: [first, other, second, dense(1)(other)],
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", [".keras", ".h5"])
+@pytest.mark.parametrize("name", MADE_HERE)
+def test_models_made_here_predict_the_same_in_keras(name, suffix, tmp_path):
+    here = MADE_HERE[name]()
+    x = random_inputs(here)
+    here.save(tmp_path / f"here{suffix}")
+    there = keras.models.load_model(tmp_path / f"here{suffix}", compile=False)
+    assert difference(here.predict(x), predicted_by_keras(there, x)) < TOLERANCE
+
+
 def as_json(x):
     return {"shape": list(x.shape), "dtype": str(x.dtype), "values": x.ravel().tolist()}
 
