@@ -335,6 +335,15 @@ def test_a_lambda_layer_is_refused_by_name(saved):
         vg.load_layers_model(saved)
 
 
+# A find of fuzzing.
+@pytest.mark.parametrize("number", ["1e400", "NaN", "-Infinity"])
+def test_numbers_that_are_none_in_the_metadata_are_an_error(saved, number):
+    text = (saved / "model.json").read_text()
+    (saved / "model.json").write_text(text[:-1] + f', "userDefinedMetadata": {{"x": {number}}}}}')
+    with pytest.raises(ModelFileError, match="metadata cannot be kept"):
+        vg.load_layers_model(saved)
+
+
 @pytest.mark.parametrize("deep", ["layers", "metadata", "regularizer"])
 def test_deep_nesting_ends_in_an_error_or_loads(saved, deep):
     document = document_of(saved)

@@ -216,6 +216,21 @@ def test_graphs_have_two_class_names(class_name):
     assert model.to_json(return_string=False)["class_name"] == "Model"
 
 
+@pytest.mark.parametrize("order", [1, -1, 7])
+def test_a_graph_may_list_its_layers_in_any_order(order):
+    def layer(i):
+        reference = [[[f"l{i - 1}", 0, 0, {}]]]
+        return {"class_name": "ReLU", "name": f"l{i}", "config": {"name": f"l{i}"}, "inbound_nodes": reference}
+
+    first = {"class_name": "InputLayer", "name": "l0", "config": {"batch_input_shape": [None, 2], "name": "l0"}}
+    layers = [{**first, "inbound_nodes": []}, *map(layer, range(1, 200))]
+    shuffled = [layers[i * order % 200] for i in range(200)]
+    config = {"name": "m", "layers": shuffled, "input_layers": [["l0", 0, 0]], "output_layers": [["l199", 0, 0]]}
+    model = vg.models.model_from_json({"class_name": "Model", "config": config})
+    assert model.predict([[-1.0, 2.0]]).tolist() == [[0.0, 2.0]]
+    assert [layer.name for layer in model.layers] == [f"l{i}" for i in range(200)]
+
+
 def test_keras_1_is_read():
     layers = [
         {

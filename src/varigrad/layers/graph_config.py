@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -138,20 +139,26 @@ class _Reader:
 
     def connect(self) -> None:
         """Calls the layers: of each in the stored order, as soon as what a call needs is there."""
-        while self.waiting:
-            before = sum(map(len, self.waiting.values()))
-            for name in list(self.waiting):
-                calls = self.waiting[name]
-                while calls and self._ready(calls[0]):
-                    self._call(self.layers[name], calls.pop(0))
-                if not calls:
-                    del self.waiting[name]
-            if sum(map(len, self.waiting.values())) == before:
-                name, calls = next(iter(self.waiting.items()))
-                wanted = next(r for r in _references(calls[0]) if not self._known(r))
-                raise ValueError(
-                    f"layer {name!r} needs {list(wanted)}, which no layer gives: the graph is broken or a cycle"
-                )
+        to_try = deque(self.waiting)
+        held_up: dict[str, list[str]] = {}  # layers, by the one whose next call they need
+        while to_try:
+            name = to_try.popleft()
+            calls = self.waiting[name]
+            before = len(calls)
+            while calls and self._ready(calls[0]):
+                self._call(self.layers[name], calls.pop(0))
+            if calls:
+                held_up.setdefault(self._wanted(calls[0])[0], []).append(name)
+            if len(calls) < before:
+                to_try.extend(held_up.pop(name, ()))
+        for name, calls in self.waiting.items():
+            if calls:
+                wanted = list(self._wanted(calls[0]))
+                raise ValueError(f"layer {name!r} needs {wanted}, which no layer gives: the graph is broken or a cycle")
+
+    def _wanted(self, call: Sequence[Any]) -> Reference:
+        """The first thing that a call needs and that is not there."""
+        return next(reference for reference in _references(call) if not self._known(reference))
 
     def find_first_numbers(self, ends: Sequence[Reference]) -> None:
         """Finds where the calls of a model inside count from: 1, unless the numbers in the file contradict that.

@@ -66,7 +66,10 @@ def load_layers_model(
     objects = dict(custom_objects or {})
     model, deferred = _build(artifacts.topology, objects)
     if artifacts.metadata is not None:
-        model.set_user_defined_metadata(artifacts.metadata)
+        try:
+            model.set_user_defined_metadata(artifacts.metadata)
+        except TypeError as error:
+            raise ModelFileError(f"the file's metadata cannot be kept: {error}") from None
     if artifacts.weights is None:
         initialize(deferred)
     else:
