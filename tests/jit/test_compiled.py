@@ -506,3 +506,70 @@ def test_an_index_outside_its_axis_is_an_error_as_in_eager_mode():
     with pytest.raises(vg.OutOfRangeError, match="index 7"):
         f(x, vg.tensor([7], dtype="int32"))
     assert f(x, vg.tensor([0], dtype="int32")).item() == 1
+
+
+# Looking inside
+
+
+@vg.jit
+def chain(x, y):
+    return (x + 0.5).mat_mul((y * 1).transpose()).sum()
+
+
+def test_the_graph_is_shown_before_and_after_passes():
+    x = vg.ones([2, 3])
+    chain(x, x)
+    before, after = chain.graph("capture"), chain.graph()
+    assert "Transpose" in before
+    assert "Transpose" not in chain.graph("absorb_transposes").split("MatMul")[1]
+    assert "transpose_b=True" in after
+    assert after.count("Multiply") == 0 < before.count("Multiply")
+    assert "argument x: float32 [2, 3]" in after
+    assert "test_compiled.py:" in after
+    with pytest.raises(ValueError, match="drop_dead_code"):
+        chain.graph("nonsense")
+
+
+def test_what_runs_is_shown(executor):
+    f = vg.jit(lambda x: vg.exp(x) + 1)
+    with pytest.raises(vg.JitError, match="call it first"):
+        f.graph()
+    f(vg.ones([3]))
+    if executor == "numpy":
+        assert "def step" in f.source()
+        with pytest.raises(vg.JitError, match="executor='native'"):
+            f.ir()
+    else:
+        assert "define" in f.ir()
+        assert "ret" in f.asm()
+        with pytest.raises(vg.JitError, match="executor='numpy'"):
+            f.source()
+
+
+def test_a_timeline_is_one_call_with_a_line_for_each_kernel():
+    w = vg.variable(0.0)
+    optimizer = vg.train.sgd(1.0)
+    step = vg.jit(lambda x: optimizer.minimize(lambda: (w - x).square()), executor="numpy")
+    with pytest.raises(vg.JitError, match="call it first"):
+        step.timeline(vg.scalar(3.0))
+    step(vg.scalar(3.0))
+    assert w.item() == 6
+    lines = step.timeline(vg.scalar(3.0)).splitlines()
+    assert w.item() == 0
+    assert [line.split()[1] for line in lines[1:]][-1] == "ApplyGradientDescent"
+    assert all(float(line.split()[0]) >= 0 for line in lines[1:])
+
+
+def test_an_executor_that_there_is_not_is_an_error():
+    with pytest.raises(ValueError, match="'native', 'numpy' or None"):
+        vg.jit(lambda x: x, executor="magic")
+
+
+def test_an_embedding_refuses_an_index_outside_its_table_at_every_call():
+    layer = vg.layers.embedding(input_dim=3, output_dim=2)
+    f = vg.jit(lambda x: layer(x))
+    for _ in range(3):
+        f(vg.tensor([[0, 2]], dtype="int32"))
+    for wrong in ([[0, 3]], [[0, -1]]):
+        with pytest.raises((ValueError, IndexError), match=str(wrong[0][1])):
+            f(vg.tensor(wrong, dtype="int32"))

@@ -20,7 +20,7 @@ from varigrad.jit.graph import Graph
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.signature import describe, flatten, replaced
-from varigrad.jit.straight_line import Stale
+from varigrad.jit.straight_line import Program, Stale
 from varigrad.jit.surroundings import Place, look_around
 from varigrad.jit.trials import compared
 from varigrad.observe import OBSERVERS, Observer, observing
@@ -269,8 +269,49 @@ class CompiledFunction(Generic[P, R]):
         return str(trace.captured if after == "capture" else optimize(trace.captured, after))
 
     def source(self) -> str:
-        """The text of the function that runs in place of this one, of the latest compilation."""
-        return self._latest().program.source
+        """The Python that runs in place of this function, of the latest compilation by the executor `"numpy"`."""
+        return self._shown("numpy", "source")
+
+    def ir(self) -> str:
+        """The text in LLVM's language of the latest compilation by the executor `"native"`."""
+        return self._shown("native", "ir")()
+
+    def asm(self) -> str:
+        """The assembly of the latest compilation by the executor `"native"`."""
+        return self._shown("native", "asm")()
+
+    def timeline(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Calls the function, and says how long each kernel took: in milliseconds, with the line that it comes from.
+
+        The function must have been compiled for such arguments, by the executor `"numpy"`. The call counts: variables
+        are updated.
+
+        >>> import varigrad as vg
+        >>> double = vg.jit(lambda x: x + x, executor="numpy")
+        >>> _ = double(vg.tensor([1, 2]))
+        >>> print(double.timeline(vg.tensor([3, 4])))  # doctest: +ELLIPSIS
+              ms  kernel
+        ...  Add    # ...
+        """
+        leaves: list[Any] = []
+        key = flatten(args, kwargs, leaves, [])
+        trace = next((trace for trace in self._traces.get(key, ()) if trace.holds(leaves)), None)
+        if trace is None:
+            raise JitError(f"jit: {self._name} has not been compiled for {describe(key)} yet; call it first")
+        if not isinstance(trace.program, Program):
+            raise JitError(f"jit: {self._name} runs as machine code; executor='numpy' shows the time of each kernel")
+        with trace.lock:
+            _, times = trace.program.timeline(leaves)
+        rows = [f"{1e3 * seconds:8.4f}  {node.kernel}    # {node.site}" for node, seconds in times]
+        return "\n".join([f"{'ms':>8}  kernel", *rows])
+
+    def _shown(self, executor: str, what: str) -> Any:
+        program: Any = self._latest().program
+        if not hasattr(program, what):
+            raise JitError(
+                f"jit: {self._name} has no {what} by the executor that it runs with; executor={executor!r} has"
+            )
+        return getattr(program, what)
 
     def _latest(self) -> _Trace:
         traces = [trace for traces in self._traces.values() for trace in traces]

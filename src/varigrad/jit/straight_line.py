@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -42,9 +44,8 @@ class Program:
         self._nodes = writer.nodes_by_line
         self._views = writer.views
         self._file = f"<{graph.name} as compiled>"
-        namespace: dict[str, Any] = {**writer.namespace, "__name__": "varigrad.jit.compiled_step"}
-        exec(compile(self.source, self._file, "exec"), namespace)
-        self._run: Callable[..., Any] = namespace["step"]
+        self._namespace: dict[str, Any] = {**writer.namespace, "__name__": "varigrad.jit.compiled_step"}
+        self._run = self._compiled(self.source)
         self._arenas: list[list[Array]] = []  # those that no call is using
 
     def __call__(self, leaves: Sequence[Any]) -> Sequence[Array]:
@@ -53,12 +54,31 @@ class Program:
         Raises:
             Stale: A tensor that the graph reads is disposed of.
         """
+        return self._call(self._run, leaves)
+
+    def timeline(self, leaves: Sequence[Any]) -> tuple[Sequence[Array], list[tuple[Node, float]]]:
+        """The same, and how many seconds each node took, in order."""
+        lines = self.source.splitlines()
+        nodes = [self._nodes[number] for number in sorted(self._nodes)]
+        timed = [line + "; mark(clock())" if number in self._nodes else line for number, line in enumerate(lines, 1)]
+        start = lines.index("        return None") + 1
+        marks: list[float] = []
+        self._namespace |= {"clock": perf_counter, "mark": marks.append}
+        step = self._compiled("\n".join([*timed[:start], "    mark(clock())", *timed[start:]]))
+        outputs = self._call(step, leaves)
+        return outputs, [(node, after - before) for node, (before, after) in zip(nodes, pairwise(marks), strict=True)]
+
+    def _compiled(self, source: str) -> Callable[..., Any]:
+        exec(compile(source, self._file, "exec"), self._namespace)
+        return self._namespace["step"]
+
+    def _call(self, run: Callable[..., Any], leaves: Sequence[Any]) -> Sequence[Array]:
         try:
             arena = self._arenas.pop()
         except IndexError:
             arena = self._new_arena()
         try:
-            outputs = run_quietly(self._run, leaves, arena)
+            outputs = run_quietly(run, leaves, arena)
         except VariGradError:
             raise
         except Exception as error:
