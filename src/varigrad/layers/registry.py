@@ -157,7 +157,7 @@ def deserialize(
     return made
 
 
-def lookup(what: str, name: str, table: Mapping[str, T]) -> T:
+def lookup(what: str, name: str, table: Mapping[str, T], owner: str = "") -> T:
     """The entry of a table keyed by `spelling_key`, or a custom object of that name.
 
     Raises:
@@ -169,7 +169,7 @@ def lookup(what: str, name: str, table: Mapping[str, T]) -> T:
     try:
         return table[spelling_key(name)]
     except KeyError:
-        raise ValueError(f"unknown {what} {name!r}{suggestion(name, table)}") from None
+        raise ValueError(f"{owner}unknown {what} {name!r}{suggestion(name, table)}") from None
 
 
 @contextmanager
