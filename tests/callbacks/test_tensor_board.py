@@ -168,5 +168,5 @@ def test_what_is_no_picture_or_no_frequency_is_an_error(tmp_path):
             writer.image("picture", np.zeros([2, 2, 5]), 0)
         with pytest.raises(TypeError, match="data holds strings"):
             writer.histogram("words", ["a", "b"], 0)
-    with pytest.raises(ValueError, match="update_freq must be batch, epoch"):
+    with pytest.raises(ValueError, match="update_freq must be 'batch', 'epoch'"):
         vg.callbacks.tensor_board(tmp_path, update_freq="daily")

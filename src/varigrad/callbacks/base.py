@@ -101,13 +101,9 @@ class CustomCallback(Callback):
 
     def __init__(self, yield_every: str | float = "auto", **hooks: Callable[..., Any] | None) -> None:
         self._hooks = dict(_checked_hook(name, hook) for name, hook in hooks.items() if hook is not None)
-        if yield_every == "never" and "on_yield" in self._hooks:
+        self._every = _checked_interval(yield_every)
+        if self._every == "never" and "on_yield" in self._hooks:
             raise ValueError("CustomCallback: on_yield is given, but yield_every is 'never'; drop one of them")
-        if isinstance(yield_every, str) and yield_every not in ("auto", "batch", "epoch", "never"):
-            raise ValueError(
-                f"CustomCallback: yield_every must be auto, batch, epoch, never or milliseconds, got {yield_every!r}"
-            )
-        self._every = _YIELD_EVERY_MS if yield_every == "auto" else yield_every
         self._yielded = time.perf_counter()
         self._epoch = 0
 
@@ -142,6 +138,19 @@ class CustomCallback(Callback):
         if self._every == "batch" or (now - self._yielded) * 1e3 >= float(self._every):
             self._yielded = now
             self._call("on_yield", self._epoch, batch, logs)
+
+
+def _checked_interval(yield_every: Any) -> str | float:
+    """When `on_yield` is called: a word, or milliseconds."""
+    if isinstance(yield_every, str) and yield_every in ("batch", "epoch", "never"):
+        return yield_every
+    if isinstance(yield_every, str) and yield_every == "auto":
+        return _YIELD_EVERY_MS
+    if isinstance(yield_every, bool) or not isinstance(yield_every, (int, float)) or not yield_every >= 0:
+        raise ValueError(
+            f"CustomCallback: yield_every must be auto, batch, epoch, never or milliseconds, got {yield_every!r:.100}"
+        )
+    return yield_every
 
 
 def _checked_hook(given: str, hook: Callable[..., Any]) -> tuple[str, Callable[..., Any]]:
@@ -203,6 +212,7 @@ class CallbackList:
         if callbacks is None:
             callbacks = []
         given = list(cast("Sequence[Any]", callbacks)) if isinstance(callbacks, (list, tuple)) else [callbacks]
+        _checked_interval(yield_every)
         self.callbacks: list[Callback] = [_callback(each, yield_every) for each in given]
 
     def append(self, callback: Callback) -> None:
@@ -260,7 +270,8 @@ def _callback(given: Any, yield_every: str | float) -> Callback:
     if isinstance(given, Callback):
         return given
     if isinstance(given, Mapping):
-        return CustomCallback(yield_every, **cast("Mapping[str, Any]", given))
+        hooks = {str(name): hook for name, hook in cast("Mapping[Any, Any]", given).items()}
+        return CustomCallback(yield_every, **hooks)
     made = " (make one: call it)" if isinstance(given, type) and issubclass(given, Callback) else ""
     raise TypeError(f"callbacks: each must be a vg.Callback or a dict of hooks, got {given!r}{made}")
 

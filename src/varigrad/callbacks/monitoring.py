@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from varigrad.callbacks.base import Callback, Logs
+from varigrad.callbacks.options import choice, count, flag, frequency, path, real, text
 
 __all__ = ["EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau", "TerminateOnNaN"]
 
@@ -25,11 +26,9 @@ class _Monitor(Callback):
 
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0) -> None:
         owner = type(self).__name__
-        if mode not in ("auto", "min", "max"):
-            raise ValueError(f"{owner}: mode must be auto, min or max, got {mode!r}")
-        self.monitor = monitor
-        self.mode = mode
-        self.min_delta = abs(min_delta)
+        self.monitor = text(owner, "monitor", monitor)
+        self.mode = choice(owner, "mode", mode, ("auto", "min", "max"))
+        self.min_delta = abs(real(owner, "min_delta", min_delta))
         self._warned = False
 
     @property
@@ -92,10 +91,11 @@ class EarlyStopping(_Monitor):
         restore_best_weights: bool = False,
     ) -> None:
         super().__init__(monitor, mode, min_delta)
-        self.patience = patience
-        self.verbose = verbose
-        self.baseline = baseline
-        self.restore_best_weights = restore_best_weights
+        owner = type(self).__name__
+        self.patience = count(owner, "patience", patience)
+        self.verbose = count(owner, "verbose", verbose)
+        self.baseline = None if baseline is None else real(owner, "baseline", baseline)
+        self.restore_best_weights = flag(owner, "restore_best_weights", restore_best_weights)
         self._reset()
 
     def _reset(self) -> None:
@@ -175,15 +175,15 @@ class ModelCheckpoint(_Monitor):
         initial_value_threshold: float | None = None,
     ) -> None:
         super().__init__(monitor, mode)
-        if save_freq != "epoch" and (isinstance(save_freq, (str, bool)) or save_freq < 1):
-            raise ValueError(f"ModelCheckpoint: save_freq must be 'epoch' or a number of batches, got {save_freq!r}")
-        self.filepath = os.fspath(filepath)
-        self.verbose = verbose
-        self.save_best_only = save_best_only
-        self.save_weights_only = save_weights_only
-        self.include_optimizer = include_optimizer
-        self.save_freq = save_freq
-        self.best = self._worst if initial_value_threshold is None else initial_value_threshold
+        owner = type(self).__name__
+        self.filepath = path(owner, "filepath", filepath)
+        self.verbose = count(owner, "verbose", verbose)
+        self.save_best_only = flag(owner, "save_best_only", save_best_only)
+        self.save_weights_only = flag(owner, "save_weights_only", save_weights_only)
+        self.include_optimizer = flag(owner, "include_optimizer", include_optimizer)
+        self.save_freq = frequency(owner, "save_freq", save_freq, ("epoch",))
+        threshold = initial_value_threshold
+        self.best = self._worst if threshold is None else real(owner, "initial_value_threshold", threshold)
         self._epoch = 0
         self._batches = 0
 
@@ -206,17 +206,17 @@ class ModelCheckpoint(_Monitor):
                 return
             self.best = value
         try:
-            path = self.filepath.format(**{**logs, "epoch": epoch + 1})
+            place = self.filepath.format(**{**logs, "epoch": epoch + 1})
         except KeyError as error:
             raise ValueError(
                 f"ModelCheckpoint: filepath {self.filepath!r} names {error}, but the logs have only {', '.join(logs)}"
             ) from None
         if self.save_weights_only:
-            self.model.save_weights(path)
+            self.model.save_weights(place)
         else:
-            self.model.save(path, include_optimizer=self.include_optimizer)
+            self.model.save(place, include_optimizer=self.include_optimizer)
         if self.verbose:
-            print(f"epoch {epoch + 1}: saved to {path}")
+            print(f"epoch {epoch + 1}: saved to {place}")
 
 
 class ReduceLROnPlateau(_Monitor):
@@ -253,13 +253,14 @@ class ReduceLROnPlateau(_Monitor):
         min_lr: float = 0.0,
     ) -> None:
         super().__init__(monitor, mode, min_delta)
-        if not 0 < factor < 1:
-            raise ValueError(f"ReduceLROnPlateau: factor must be between 0 and 1, got {factor!r}")
-        self.factor = factor
-        self.patience = patience
-        self.verbose = verbose
-        self.cooldown = cooldown
-        self.min_lr = min_lr
+        owner = type(self).__name__
+        self.factor = real(owner, "factor", factor)
+        if not 0 < self.factor < 1:
+            raise ValueError(f"{owner}: factor must be between 0 and 1, got {factor!r}")
+        self.patience = count(owner, "patience", patience)
+        self.verbose = count(owner, "verbose", verbose)
+        self.cooldown = count(owner, "cooldown", cooldown)
+        self.min_lr = real(owner, "min_lr", min_lr)
         self._reset()
 
     def _reset(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from varigrad.callbacks.base import Callback, Logs
+from varigrad.callbacks.options import count, flag, path, text
 
 __all__ = ["CSVLogger", "LearningRateScheduler"]
 
@@ -35,7 +36,7 @@ class LearningRateScheduler(Callback):
         if not callable(schedule):
             raise TypeError(f"LearningRateScheduler: schedule must be a function of the epoch, got {schedule!r}")
         self.schedule = schedule
-        self.verbose = verbose
+        self.verbose = count(type(self).__name__, "verbose", verbose)
         self._takes_rate = _positional(schedule) != 1
 
     def on_epoch_begin(self, epoch: int, logs: Logs) -> None:
@@ -90,9 +91,12 @@ class CSVLogger(Callback):
     """
 
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
-        self.filename = Path(filename)
-        self.separator = separator
-        self.append = append
+        owner = type(self).__name__
+        self.filename = Path(path(owner, "filename", filename))
+        self.separator = text(owner, "separator", separator)
+        if len(separator) != 1:
+            raise ValueError(f"{owner}: separator must be one character, got {separator!r}")
+        self.append = flag(owner, "append", append)
         self._file: TextIO | None = None
         self._names: list[str] | None = None
 

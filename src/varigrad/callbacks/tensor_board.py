@@ -12,6 +12,7 @@ import numpy as np
 
 from varigrad.callbacks.base import Callback, Logs
 from varigrad.callbacks.event_file import EventFile, histogram_value, image_value, scalar_value
+from varigrad.callbacks.options import count, frequency, path
 from varigrad.dtypes import Array, to_array
 from varigrad.tensor import format_shape
 
@@ -121,13 +122,12 @@ class TensorBoard(Callback):
         histogram_freq: int = 1,
         images: Callable[[Any, int], Mapping[str, Any]] | None = None,
     ) -> None:
-        if update_freq not in ("batch", "epoch") and (isinstance(update_freq, (str, bool)) or update_freq < 1):
-            raise ValueError(
-                f"TensorBoard: update_freq must be batch, epoch or a number of batches, got {update_freq!r}"
-            )
-        self.log_dir = Path(log_dir)
-        self.update_freq = update_freq
-        self.histogram_freq = histogram_freq
+        owner = type(self).__name__
+        self.log_dir = Path(path(owner, "log_dir", log_dir))
+        self.update_freq = frequency(owner, "update_freq", update_freq, ("batch", "epoch"))
+        self.histogram_freq = count(owner, "histogram_freq", histogram_freq)
+        if images is not None and not callable(images):
+            raise TypeError(f"{owner}: images must be a function of the model and the epoch, got {images!r:.100}")
         self.images = images
         self._batches = 0
         self._writers: dict[str, SummaryFileWriter] = {}

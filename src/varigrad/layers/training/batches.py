@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from varigrad.layers.training.samples import Batch, Samples, read_samples, with_class_weights
+from varigrad.tensor import Tensor
 from varigrad.util import create_shuffled_indices
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ class IterableBatches:
         self._epochs = epochs
         self._class_weight = class_weight
         self._stacklevel = stacklevel
+        if isinstance(dataset, (list, tuple)):  # the first batch tells what is wrong before anything has been trained
+            self._batch(next(self._open(), None))
         self._current: Iterator[Any] | None = None
         self._taken = 0
         self.exhausted = False
@@ -165,11 +168,8 @@ def open_dataset(op: str, dataset: Any) -> Callable[[], Iterator[Any]]:
         TypeError: It is neither.
     """
     if callable(dataset) and not hasattr(dataset, "__iter__"):
-        return lambda: iter(cast("Iterable[Any]", dataset()))
-    if not hasattr(dataset, "__iter__"):
-        raise TypeError(
-            f"{op}: the dataset must be an iterable of batches, or a function that returns one, got {dataset!r:.100}"
-        )
+        return lambda: _walk(op, "what the dataset's function returns", dataset())
+    _check_iterable(op, "the dataset", dataset)
     iterable = cast("Iterable[Any]", dataset)
     if iter(iterable) is not iterable:
         return lambda: iter(iterable)
@@ -188,8 +188,22 @@ def open_dataset(op: str, dataset: Any) -> Callable[[], Iterator[Any]]:
     return once
 
 
+def _check_iterable(op: str, what: str, value: Any) -> None:
+    if isinstance(value, (str, bytes, Mapping, np.ndarray, Tensor, type)) or not hasattr(value, "__iter__"):
+        raise TypeError(
+            f"{op}: {what} must be an iterable of batches, or a function that returns one, got {value!r:.100}"
+        )
+
+
+def _walk(op: str, what: str, value: Any) -> Iterator[Any]:
+    _check_iterable(op, what, value)
+    return iter(cast("Iterable[Any]", value))
+
+
 def batch_parts(op: str, item: Any) -> tuple[Any, Any, Any]:
     """Inputs, targets and sample weights of a batch: `(xs, ys)`, `(xs, ys, weights)`, or a dict with these keys."""
+    if item is None:
+        raise ValueError(f"{op}: the dataset gave no batch")
     found = type(item).__name__
     if isinstance(item, Mapping):
         by_name = cast("Mapping[str, Any]", item)

@@ -98,7 +98,7 @@ def _loss_weight(value: Any) -> float:
     """How much an output's loss counts: a number, NumPy's included, or 1 for None."""
     try:
         weight = 1.0 if value is None else math.nan if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weight = math.nan
     if not math.isfinite(weight):
         raise ValueError(f"compile: loss_weights must be a number for each output, got {value!r:.100}")

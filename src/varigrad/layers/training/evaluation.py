@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ def validation(
         steps: How many batches to take at most.
     """
     if steps is not None:
-        steps = positive_integer(op, "validation_steps", steps)
+        steps = min(positive_integer(op, "validation_steps", steps), sys.maxsize)
     if isinstance(data, Samples) or holds_arrays(data):
         samples = data if isinstance(data, Samples) else read_samples(model, op, *batch_parts(op, data))
         size = 32 if batch_size is None else positive_integer(op, "validation_batch_size", batch_size)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from varigrad.callbacks.base import CallbackList, History, registered_callbacks
 from varigrad.callbacks.progress import Progress
-from varigrad.layers.arguments import positive_integer
+from varigrad.layers.arguments import number, positive_integer
 from varigrad.layers.training.batches import ArrayBatches, Batches, IterableBatches
 from varigrad.layers.training.evaluation import validation
 from varigrad.layers.training.interruption import Interruption
@@ -46,16 +48,16 @@ def train(
             for epoch in range(initial_epoch, epochs):
                 callbacks.on_epoch_begin(epoch, {})
                 meter.reset()
-                step, number = model.step_with(optimizer), -1
-                for number, batch in enumerate(batches.epoch()):
-                    place = {"batch": number, "size": batch.size}
-                    callbacks.on_batch_begin(number, place)
+                step, position = model.step_with(optimizer), -1
+                for position, batch in enumerate(batches.epoch()):
+                    place = {"batch": position, "size": batch.size}
+                    callbacks.on_batch_begin(position, place)
                     seen = step(batch)
-                    callbacks.on_batch_end(number, {**place, **meter.add(batch, seen)})
+                    callbacks.on_batch_end(position, {**place, **meter.add(batch, seen)})
                     interruption.check()
                     if model.stop_training:
                         break
-                if number < 0:
+                if position < 0:
                     break
                 if isinstance(optimizer, GradientAccumulator):
                     optimizer.flush()
@@ -91,13 +93,12 @@ def fit_arrays(
     batch_size = positive_integer(op, "batch_size", batch_size)
     if steps_per_epoch is not None:
         steps_per_epoch = positive_integer(op, "steps_per_epoch", steps_per_epoch)
-    if shuffle not in (True, False, "batch"):
+    if not isinstance(shuffle, bool) and not (isinstance(shuffle, str) and shuffle == "batch"):
         raise ValueError(f"fit: shuffle must be True, False or 'batch', got {shuffle!r}")
     samples = read_samples(model, op, x, y, sample_weight)
     held_out: Any = validation_data
+    validation_split = number(op, "validation_split", validation_split, 0.0, 1.0)
     if validation_data is None and validation_split:
-        if isinstance(validation_split, bool) or not 0 < validation_split < 1:
-            raise ValueError(f"fit: validation_split must be a number from 0 to 1, got {validation_split!r}")
         at = int(samples.rows * (1 - validation_split))
         if at < 1:
             raise ValueError(
@@ -135,11 +136,25 @@ def fit_batches(
     model.compiled(op)
     if batches_per_epoch is not None:
         batches_per_epoch = positive_integer(op, "batches_per_epoch", batches_per_epoch)
-    batches = IterableBatches(model, op, dataset, batches_per_epoch, max(1, epochs - initial_epoch), class_weight)
+    batches = IterableBatches(
+        model, op, dataset, batches_per_epoch, _epochs_left(op, epochs, initial_epoch), class_weight
+    )
     validate = None
     if validation_data is not None:
         validate = validation(model, op, validation_data, validation_batch_size, validation_batches)
     return _run(model, op, batches, validate, epochs=epochs, initial_epoch=initial_epoch, **options)
+
+
+def _epochs_left(op: str, epochs: Any, initial_epoch: Any) -> int:
+    return max(1, positive_integer(op, "epochs", epochs) - _from_0(op, "initial_epoch", initial_epoch))
+
+
+def _from_0(op: str, argument: str, value: Any) -> int:
+    """The argument as an integer, 0 or more."""
+    given: Any = value
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
+        raise ValueError(f"{op}: {argument} must be an integer, 0 or more, got {value!r:.100}")
+    return int(value)
 
 
 def _run(
@@ -155,11 +170,11 @@ def _run(
     yield_every: str | float,
     accumulate: int,
 ) -> History:
-    epochs = positive_integer(op, "epochs", epochs)
+    epochs, initial_epoch = positive_integer(op, "epochs", epochs), _from_0(op, "initial_epoch", initial_epoch)
     accumulate = positive_integer(op, "accumulate", accumulate)
-    if verbose not in (0, 1, 2):
+    if not isinstance(verbose, (int, np.integer)) or verbose not in (0, 1, 2):
         raise ValueError(
-            f"{op}: verbose must be 0 (silent), 1 (a progress bar) or 2 (a line an epoch), got {verbose!r}"
+            f"{op}: verbose must be 0 (silent), 1 (a progress bar) or 2 (a line an epoch), got {verbose!r:.100}"
         )
     if not model.trainable_weights:
         raise ValueError(f"{op}: {model.name} has no weight that is trained; are all its layers frozen?")

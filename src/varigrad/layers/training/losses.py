@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
 from varigrad.dtypes import is_floating, kind_of
+from varigrad.layers.arguments import boolean
 from varigrad.layers.naming import spelling_key
 from varigrad.layers.registry import lookup
 from varigrad.ops import losses as scalar_losses
@@ -190,8 +191,9 @@ def categorical_crossentropy(y_true: TensorLike, y_pred: TensorLike, from_logits
     >>> vg.metrics.categorical_crossentropy([[0, 1]], [[0.5, 0.5]]).tolist()
     [0.6931471824645996]
     """
-    y_true, y_pred = pair("categorical_crossentropy", y_true, y_pred)
-    return _crossentropy(y_true, y_pred, from_logits)
+    op = "categorical_crossentropy"
+    y_true, y_pred = pair(op, y_true, y_pred)
+    return _crossentropy(y_true, y_pred, boolean(op, "from_logits", from_logits))
 
 
 def _crossentropy(y_true: Tensor, y_pred: Tensor, from_logits: bool) -> Tensor:
@@ -220,7 +222,9 @@ def sparse_categorical_crossentropy(y_true: TensorLike, y_pred: TensorLike, from
     classes = class_numbers(op, y_true, y_pred)
     if classes.storage.dtype.kind != "i":
         classes = cast_to(round_down(accept(classes, op, "y_true", "f")), "int32")
-    return _crossentropy(one_hot(classes, y_pred.shape[-1], dtype=y_pred.dtype), y_pred, from_logits)
+    return _crossentropy(
+        one_hot(classes, y_pred.shape[-1], dtype=y_pred.dtype), y_pred, boolean(op, "from_logits", from_logits)
+    )
 
 
 def class_numbers(op: str, y_true: TensorLike, y_pred: Tensor) -> Tensor:
@@ -354,7 +358,7 @@ def get_loss(identifier: Any) -> LossFunction:
         instead = _TAKE_LOGITS.get(spelling_key(identifier))
         if instead is not None:
             raise ValueError(f"compile: unknown loss {identifier!r}; pass the function {instead}")
-        return lookup("loss", identifier, LOSSES)
+        return lookup("loss", identifier, LOSSES, "compile: ")
     if callable(identifier):
         return cast("LossFunction", identifier)
     raise TypeError(f"compile: a loss is a name or a function of (y_true, y_pred), got {identifier!r}")

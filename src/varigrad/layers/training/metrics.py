@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from varigrad.layers.arguments import positive_integer
 from varigrad.layers.naming import snake_case, spelling_key
 from varigrad.layers.registry import lookup
 from varigrad.layers.training.counting import AUC, Mean, Metric, Precision, Recall
@@ -141,7 +142,9 @@ def top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 
     >>> vg.metrics.top_k_categorical_accuracy([[0, 1, 0], [0, 0, 1]], [[0.5, 0.3, 0.2]] * 2, k=2).tolist()
     [1.0, 0.0]
     """
-    y_true, y_pred = pair("top_k_categorical_accuracy", y_true, y_pred)
+    op = "top_k_categorical_accuracy"
+    y_true, y_pred = pair(op, y_true, y_pred)
+    k = positive_integer(op, "k", k)
     return sparse_top_k_categorical_accuracy(arg_max(y_true, -1), y_pred, k)
 
 
@@ -157,7 +160,7 @@ def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k:
     op = "sparse_top_k_categorical_accuracy"
     y_pred = accept(y_pred, op, "y_pred", "f")
     classes = class_numbers(op, y_true, y_pred)
-    places = topk(y_pred, min(k, y_pred.shape[-1])).indices
+    places = topk(y_pred, min(positive_integer(op, "k", k), y_pred.shape[-1])).indices
     hits = equal(convert(places, op, "y_pred", classes.dtype), classes.expand_dims(-1))
     return sum_of(cast_to(hits, "float32"), -1)
 
@@ -262,7 +265,7 @@ def get_metric(identifier: Any, loss: LossFunction | None, output_shape: tuple[i
         counting = _COUNTING.get(spelling_key(identifier))
         if counting is not None:
             return counting()
-        return Mean(lookup("metric", identifier, METRICS), _log_name(identifier))
+        return Mean(lookup("metric", identifier, METRICS, "compile: "), _log_name(identifier))
     given: Any = identifier
     if isinstance(given, type) and issubclass(given, Metric):
         return given()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from varigrad.callbacks.base import History
 from varigrad.callbacks.progress import format_logs
-from varigrad.layers.arguments import positive_integer
+from varigrad.layers.arguments import boolean, positive_integer
 from varigrad.layers.base import Layer
 from varigrad.layers.training.batches import ArrayBatches, IterableBatches
 from varigrad.layers.training.compiled import AnyOptimizer, Compiled, compiled_with, get_optimizer
@@ -327,7 +330,9 @@ class Trainable(Layer):
         2.5
         """
         size = positive_integer("evaluate", "batch_size", batch_size)
-        limit = None if steps is None else positive_integer("evaluate", "steps", steps)
+        limit = None if steps is None else min(positive_integer("evaluate", "steps", steps), sys.maxsize)
+        if not isinstance(verbose, (int, np.integer)):
+            raise TypeError(f"evaluate: verbose must be 0 or 1, got {verbose!r:.100}")
         samples = read_samples(self, "evaluate", x, y, sample_weight)
         found = evaluate_batches(self, "evaluate", islice(ArrayBatches(samples, size).epoch(), limit))
         if verbose:
@@ -378,6 +383,7 @@ class Trainable(Layer):
         [1.0, 1.0]
         """
         compiled = self.compiled("train_on_batch")
+        boolean("train_on_batch", "reset_metrics", reset_metrics)
         samples = read_samples(self, "train_on_batch", x, y, sample_weight)
         batch = with_class_weights("train_on_batch", self.output_names, samples, class_weight).batch(slice(None))
         with self.training_now("train_on_batch"):
@@ -403,6 +409,7 @@ class Trainable(Layer):
         4.0
         """
         compiled = self.compiled("test_on_batch")
+        boolean("test_on_batch", "reset_metrics", reset_metrics)
         batch = read_samples(self, "test_on_batch", x, y, sample_weight).batch(slice(None))
         return self._measured(compiled, batch, run_batch(self, compiled, batch, training=False), reset_metrics)
 
