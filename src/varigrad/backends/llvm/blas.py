@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from varigrad.backends.llvm.code import F64, Code, Kind
@@ -15,19 +16,18 @@ __all__ = ["Product"]
 @cache
 def _function(name: str) -> int:
     """The address of a function of BLAS."""
-    from scipy.linalg import cython_blas  # SciPy loads when it is first needed
-
+    module: Any = import_module("scipy.linalg.cython_blas")  # SciPy loads when it is first needed
     api: Any = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    capsule = cython_blas.__pyx_capi__[name]
+    capsule = module.__pyx_capi__[name]
     return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
 
 
 class Product(NamedTuple):
-    """c[m, n] = a[m, k] b[k, n], `count` times; strides are in elements, a factor may lie transposed."""
+    """c[m, n] = a[m, k] b[k, n], `repeats` times; strides are in elements, a factor may lie transposed."""
 
     kind: Kind
     transpose_a: bool
@@ -37,7 +37,7 @@ class Product(NamedTuple):
     k: int
     lda: int
     ldb: int
-    count: int = 1
+    repeats: int = 1
     step_a: int = 0
     step_b: int = 0
 
@@ -57,7 +57,12 @@ class Product(NamedTuple):
     @property
     def parts(self) -> int:
         """Into how many parts the work may be divided."""
-        return self.count
+        return self.repeats
+
+    @property
+    def work(self) -> int:
+        """Not shared: BLAS has threads of its own."""
+        return 0
 
     def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
         """Writes the calls. BLAS counts columns first: to it, this is the product of b and a, all transposed."""

@@ -29,6 +29,7 @@ class Builder:
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
+        self._known: dict[Any, Val] = {}  # what has been computed, by how
 
     def map(
         self,
@@ -45,8 +46,7 @@ class Builder:
         shape = np.broadcast_shapes(*[x.shape for x in views]) if len(views) > 1 else first.shape
         output = Val(shape, kind or first.kind, home=into)
         views = [x if x.shape == shape else x.broadcast(shape) for x in views]
-        self.operations.append(Map(name, views, output, attrs))
-        return whole(output)
+        return self._append(Map(name, views, output, attrs), (name, repr(attrs), output.kind))
 
     def number(self, value: float, kind: Kind) -> View:
         """A constant of rank 0."""
@@ -57,8 +57,7 @@ class Builder:
         if x.kind is kind:
             return x
         output = Val(x.shape, kind)
-        self.operations.append(Map("Cast", [x], output, {"kind": kind}))
-        return whole(output)
+        return self._append(Map("Cast", [x], output, {"kind": kind}), ("Cast", kind))
 
     def compare(self, name: str, *inputs: View | float) -> View:
         """A function of numbers that says true or false."""
@@ -75,8 +74,7 @@ class Builder:
         rows = not kept or kept[-1] < reduced[-1]
         x = x.permuted([*kept, *reduced] if rows else [*reduced, *kept])
         output = Val(tuple(n for n in shape if n != 1), x.kind)
-        self.operations.append(Reduce(how, x, output, rows))
-        return self.reshape(whole(output), shape)
+        return self.reshape(self._append(Reduce(how, x, output, rows), (how, rows, output.shape)), shape)
 
     def reshape(self, x: View, shape: Shape) -> View:
         """The same numbers in another shape."""
@@ -98,7 +96,18 @@ class Builder:
     ) -> View:
         """What a routine makes."""
         output = Val(shape, kind or inputs[0].kind)
-        self.operations.append(Routine(code, [self._in_memory(x) for x in inputs], [output], parts))
+        routine = Routine(code, [self._in_memory(x) for x in inputs], [output], parts)
+        return self._append(routine, (code.key, tuple(code.numbers)))
+
+    def _append(self, op: Map | Reduce | Routine, what: Any) -> View:
+        """The result of an operation; of one like it, if there was one."""
+        (output,) = op.outputs
+        if output.home is None:
+            key = what, tuple([x.identity for x in op.inputs])
+            known = self._known.setdefault(key, output)
+            if known is not output:
+                return whole(known)
+        self.operations.append(op)
         return whole(output)
 
     def _in_memory(self, x: View) -> View:

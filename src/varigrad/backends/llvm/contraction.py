@@ -7,6 +7,7 @@ and n lies side by side in b and c. A tile of rows times a strip of n stays in r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from varigrad.backends.llvm.accumulation import Accumulator
@@ -39,6 +40,8 @@ class Contraction(NamedTuple):
 
     The first `repeats` axes that are summed over go around everything else: what they bring is added to the result in
     memory. That is for long sums whose factors only fit the cache a part at a time.
+
+    b may be packed: `strip` is then how far apart its strips lie, each of `strip_width` of n.
     """
 
     rows: tuple[Row, ...]
@@ -47,16 +50,23 @@ class Contraction(NamedTuple):
     kind: Kind
     lanes: int
     repeats: int = 0
+    strip: int = 0
 
     @classmethod
     def of(
-        cls, rows: Sequence[Row], inner: Sequence[Inner], n: int, kind: Kind, lanes: int, repeats: int = 0
+        cls,
+        rows: Sequence[Row],
+        inner: Sequence[Inner],
+        n: int,
+        kind: Kind,
+        lanes: int,
+        repeats: int = 0,
+        strip: int = 0,
     ) -> Contraction:
         """The same with fewer axes, where two are gone through as one."""
         merged = [*inner[:repeats], *_merged(inner[repeats:])]
-        return cls(
-            tuple([*rows[:1], *_merged(rows[1:])] if len(rows) > 1 else rows), tuple(merged), n, kind, lanes, repeats
-        )
+        fewer = [*rows[:1], *_merged(rows[1:])] if len(rows) > 1 else rows
+        return cls(tuple(fewer), tuple(merged), n, kind, lanes, repeats, strip)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -74,12 +84,17 @@ class Contraction(NamedTuple):
         return self.rows[0].size if len(self.rows) > 1 else -(-self.n // (self.lanes * self._tile[1]))
 
     @property
+    def work(self) -> int:
+        """How much there is to do, in elements computed."""
+        return prod([axis.size for axis in (*self.rows, *self.inner)]) * self.n // 4
+
+    @property
     def _tile(self) -> tuple[int, int]:
         """The most rows of a tile, and the vectors of a strip: together what the registers hold."""
         registers = 24 if self.lanes == 16 else 12
         vectors = -(-self.n // self.lanes)
         rows = self.rows[-1].size
-        strip = min(vectors, max(2, registers // rows, 1) if rows < 6 else 2)
+        strip = min(vectors, max(2, registers // rows) if rows < 6 and not self.strip else 2)
         return max(1, min(rows, registers // strip)), strip
 
     def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
@@ -94,7 +109,7 @@ class _Writer:
         self.a, self.b, self.c = pointers
         self.lanes = min(plan.lanes, 1 << (plan.n - 1).bit_length())
         self.most, self.strip = plan._tile  # pyright: ignore[reportPrivateUsage]
-        self.start = (0, 0, 0)
+        self.strip_index: Index = 0
 
     def run(self, begin: Index, end: Index) -> None:
         plan = self.plan
@@ -150,6 +165,7 @@ class _Writer:
         last = count if end is None else code.least(end, count) if rest else end
         if count:
             with code.loop(begin, last) as index:
+                self.strip_index = index
                 body(code.times(index, width), width)
         if rest and end is None:
             body(count * width, rest)
@@ -168,6 +184,13 @@ class _Writer:
                     self.tile(self.moved(places, row, index), row, rows, n, width)
                 first += rows * number
 
+    def place_in_b(self, n: Index) -> Index:
+        """Where a strip of n begins."""
+        plan, code = self.plan, self.code
+        if not plan.strip or isinstance(n, int):
+            return n // (self.lanes * self.strip) * plan.strip if plan.strip and isinstance(n, int) else n
+        return code.times(self.strip_index, plan.strip)
+
     def tile(self, places: tuple[Index, Index, Index], row: Row, rows: int, n: Index, width: int) -> None:
         """One tile: the sum, and its result to memory."""
         code, kind, lanes = self.code, self.plan.kind, self.lanes
@@ -181,7 +204,7 @@ class _Writer:
                     place = code.plus(code.plus(c, n), r * row.c + first)
                     held = code.load(self.c, place, kind, lanes, min(lanes, width - first))
                 accumulator.start(held)
-        self.sum(self.plan.inner[self.plan.repeats :], a, code.plus(b, n), row, sums, width)
+        self.sum(self.plan.inner[self.plan.repeats :], a, code.plus(b, self.place_in_b(n)), row, sums, width)
         for r, line in enumerate(sums):
             for first, accumulator in zip(vectors, line, strict=True):
                 place = code.plus(code.plus(c, n), r * row.c + first)

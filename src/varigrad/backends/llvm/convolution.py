@@ -83,7 +83,7 @@ def _conv(b: Builder, x: View, filter: View, strides: Shape, dilations: Shape, p
 def _backprop_input(
     b: Builder, dy: View, filter: View, input_shape: Shape, strides: Shape, dilations: Shape, pads: Pads
 ) -> View | None:
-    *window, channels, filters = filter.shape
+    window = filter.shape[:-2]
     spread = _spread_out(b, dy, input_shape, tuple(window), strides, dilations, pads)
     if spread is None:
         return None
@@ -160,7 +160,7 @@ def _fused_depthwise(
 def _depthwise_backprop_input(
     b: Builder, dy: View, filter: View, input_shape: Shape, strides: Shape, dilations: Shape, pads: Pads
 ) -> View | None:
-    *window, channels, multiplier = filter.shape
+    *window, _, multiplier = filter.shape
     if prod(window) > _MOST_PLACES or multiplier != 1:
         return None
     spread = _spread_out(b, dy, input_shape, tuple(window), strides, dilations, pads)

@@ -212,6 +212,26 @@ def _is_infinite(code: Code, x: Operand) -> Operand:
     return code.compare("oeq", code.intrinsic("fabs", x), code.like(x, math.inf))
 
 
+def _is_nan(code: Code, x: Operand) -> Operand:
+    return code.compare("uno", x, x)
+
+
+def _invert(code: Code, x: Operand) -> Operand:
+    return code.invert(x)
+
+
+def _negative(code: Code, x: Operand) -> Operand:
+    return code.neg(x)
+
+
+def _subtract(code: Code, a: Operand, b: Operand) -> Operand:
+    return code.sub(a, b)
+
+
+def _divide(code: Code, a: Operand, b: Operand) -> Operand:
+    return code.div(a, b)
+
+
 def _comparison(of_floats: str, of_integers: str) -> Callable[[Code, Operand, Operand], Operand]:
     def write(code: Code, a: Operand, b: Operand) -> Operand:
         if a.kind is BOOL:
@@ -238,7 +258,10 @@ def _bits(instruction: str) -> Callable[[Code, Operand, Operand], Operand]:
 
 
 def _library(name: str) -> Callable[..., Operand]:
-    return lambda code, *operands: library(code, name, *operands)
+    def write(code: Code, *operands: Operand) -> Operand:
+        return library(code, name, *operands)
+
+    return write
 
 
 def _cast(code: Code, x: Operand, kind: Kind) -> Operand:
@@ -274,7 +297,7 @@ LOWERINGS: dict[str, Lowering] = {
     "Atan2": Lowering("fd", _library("atan2")),
     "Atanh": Lowering("fd", _library("atanh")),
     "BitwiseAnd": Lowering("i", _bits("and")),
-    "BitwiseNot": Lowering("i", lambda code, x: code.invert(x)),
+    "BitwiseNot": Lowering("i", _invert),
     "BitwiseOr": Lowering("i", _bits("or")),
     "BitwiseXor": Lowering("i", _bits("xor")),
     "Cast": Lowering("fdi?", _cast),
@@ -295,7 +318,7 @@ LOWERINGS: dict[str, Lowering] = {
     "GreaterEqual": Lowering("fdi?", _comparison("oge", "sge")),
     "IsFinite": Lowering("fd", _is_finite),
     "IsInf": Lowering("fd", _is_infinite),
-    "IsNan": Lowering("fd", lambda code, x: code.compare("uno", x, x)),
+    "IsNan": Lowering("fd", _is_nan),
     "KeepWhere": Lowering("fdi", _keep_where, mask=1),
     "LeakyRelu": Lowering("fd", _leaky_relu),
     "Less": Lowering("fdi?", _comparison("olt", "slt")),
@@ -303,7 +326,7 @@ LOWERINGS: dict[str, Lowering] = {
     "Log": Lowering("fd", log),
     "Log1p": Lowering("fd", log1p),
     "LogicalAnd": Lowering("?", _bits("and")),
-    "LogicalNot": Lowering("?", lambda code, x: code.invert(x)),
+    "LogicalNot": Lowering("?", _invert),
     "LogicalOr": Lowering("?", _bits("or")),
     "LogicalXor": Lowering("?", _bits("xor")),
     "Maximum": Lowering("fdi", maximum),
@@ -311,11 +334,11 @@ LOWERINGS: dict[str, Lowering] = {
     "Minimum": Lowering("fdi", minimum),
     "Multiply": Lowering("fdi?", _multiply),
     "MultiplyNoNan": Lowering("fd", _multiply_no_nan),
-    "Neg": Lowering("fdi", lambda code, x: code.neg(x)),
+    "Neg": Lowering("fdi", _negative),
     "NotEqual": Lowering("fdi?", _comparison("une", "ne")),
     "Pow": Lowering("fd", _power),
     "Prelu": Lowering("fd", _prelu),
-    "RealDiv": Lowering("fd", lambda code, a, b: code.div(a, b)),
+    "RealDiv": Lowering("fd", _divide),
     "Reciprocal": Lowering("fd", _reciprocal),
     "Relu": Lowering("fdi", _relu),
     "Relu6": Lowering("fd", _relu6),
@@ -336,7 +359,7 @@ LOWERINGS: dict[str, Lowering] = {
     "Square": Lowering("fdi", _square),
     "SquaredDifference": Lowering("fdi", _squared_difference),
     "Step": Lowering("fdi", _step),
-    "Sub": Lowering("fdi", lambda code, a, b: code.sub(a, b)),
+    "Sub": Lowering("fdi", _subtract),
     "Tan": Lowering("fd", _library("tan")),
     "Tanh": Lowering("fd", tanh),
     "TanhGrad": Lowering("fd", _tanh_grad),

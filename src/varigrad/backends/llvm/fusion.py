@@ -1,225 +1,202 @@
-"""Which operations run together: the groups, in the order in which they run.
+"""Which operations run together, and the order in which groups run.
 
-A group is one pass over `size` elements in row-major order. Its operations work on all of them, or, once they are
-taken as rows of `cols` elements, on one number a row: what a reduction of rows leaves, and what is computed from that.
-The last axes of one shape may be split or merged in another: only where the axes end matters (`cuts`, counted in
-elements from the back). A group with a reduction of its first axes walks down columns instead, and has no reductions of
-rows.
+An operation joins the group that makes what it reads, or one that reads the same. A map that finds no company waits
+until somebody reads its result, and then goes where that goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TypeAlias
 
-from varigrad.backends.llvm.operations import (
-    HostCall,
-    Join,
-    Map,
-    Operation,
-    Reduce,
-    Routine,
-    Shape,
-    Val,
-    View,
-)
+from varigrad.backends.llvm.groups import Group
+from varigrad.backends.llvm.operations import HostCall, Join, Map, Operation, Reduce, Routine, Val, View
 
-__all__ = ["Group", "Step", "fuse"]
+__all__ = ["Step", "fuse"]
 
-_MOST_OPERATIONS = 48
 _CANDIDATES = 8  # readers of the same value that are looked at for company
-_LONGEST_ROW = 4096  # elements: rows that are gone through again must still be in the first cache
 
 Step: TypeAlias = "Group | Routine | HostCall"
 
 
-class Group:
-    """Operations that run in one pass."""
+class _Uses:
+    """Who reads or writes parts of one value's memory; found by place."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.cuts: set[int] = {1, size}
-        self.cols: int | None = None  # the length of a row, once there is one
-        self.by_columns = False
-        self.operations: list[Map | Reduce] = []
-        self.made: dict[Val, Map | Reduce] = {}
-        self.stages: dict[Val, int] = {}
-        self.per_row: set[Val] = set()
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._uses: list[tuple[int, int, View, Operation]] = []
+        self._longest = 0
 
-    def add(self, op: Map | Reduce, role: Role) -> None:
-        """Takes an operation in."""
-        self.cuts = role.cuts
-        self.cols = role.cols
-        self.operations.append(op)
-        self.made[op.output] = op
-        if isinstance(op, Reduce):
-            self.by_columns |= not op.rows
-        if role.per_row:
-            self.per_row.add(op.output)
-        self.stages[op.output] = self.stage(op) + (isinstance(op, Reduce) and op.rows)
+    def add(self, at: int, view: View, op: Operation) -> None:
+        """Notes that an operation of the step `at` uses a view of the memory."""
+        start, end = view.span()
+        place = bisect_right(self._starts, start)
+        self._starts.insert(place, start)
+        self._uses.insert(place, (end, at, view, op))
+        self._longest = max(self._longest, end - start)
 
-    def stage(self, op: Map | Reduce) -> int:
-        """In which turn over the row an operation runs; it waits for what earlier turns leave."""
-        return max([self.stages.get(view.val, 0) for view in op.inputs], default=0)
-
-    def inside(self, view: View, per_row: bool, cols: int | None) -> bool:
-        """Whether what an operation reads is at hand when it gets to the same place of the pass."""
-        if not _same_memory_order(view, 1):
-            return bool(
-                cols
-                and not per_row
-                and view.val in self.per_row
-                and _same_memory_order(view, cols)
-                and cols <= _LONGEST_ROW
-            )
-        return per_row == (view.val in self.per_row) and view.size == view.val.size
-
-    def role(self, op: Map | Reduce) -> Role | None:
-        """How an operation would take part; None if it cannot."""
-        if len(self.operations) >= _MOST_OPERATIONS:
-            return None
-        shape = op.inputs[0].shape if isinstance(op, Reduce) else op.output.shape
-        size, cols = prod(shape), self.cols
-        per_row = False
-        scale = 1
-        if isinstance(op, Reduce):
-            if size != self.size or (self.by_columns and op.rows):
-                return None
-            length = size // op.output.size if op.rows else op.output.size
-            if (cols or length) != length or (not op.rows and (self.has_rows or self.per_row)):
-                return None
-            cols = length
-        elif size != self.size:
-            if self.by_columns or cols is None or size * cols != self.size:
-                return None
-            per_row, scale = True, cols
-        cuts = _joined(self.cuts | {cols or 1}, shape, scale)
-        if cuts is None:
-            return None
-        for view in op.inputs:
-            if view.val in self.made and not self.inside(view, per_row, cols):
-                return None
-        if per_row and not any(view.val in self.made for view in op.inputs):
-            return None
-        return Role(per_row or (isinstance(op, Reduce) and op.rows), cols, cuts)
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether it has a reduction of rows."""
-        return any(isinstance(op, Reduce) and op.rows for op in self.operations)
-
-
-class Role:
-    """How an operation takes part in a group: on one number a row, or on all; what the group is then like."""
-
-    __slots__ = ("cols", "cuts", "per_row")
-
-    def __init__(self, per_row: bool, cols: int | None, cuts: set[int]) -> None:
-        self.per_row = per_row
-        self.cols = cols
-        self.cuts = cuts
-
-
-def _joined(cuts: set[int], shape: Shape, scale: int) -> set[int] | None:
-    """The cuts together with those of a shape, if each divides the next."""
-    joined = set(cuts)
-    step = scale
-    for n in reversed(shape):
-        joined.add(step)
-        step *= n
-    joined.add(step)
-    ordered = sorted(joined)
-    return joined if all(b % a == 0 for a, b in pairwise(ordered)) else None
-
-
-def _same_memory_order(view: View, repeats: int) -> bool:
-    """Whether going through a view in order goes through its value in order, staying at each element so often."""
-    if view.offset:
-        return False
-    step = 1
-    for n, s in zip(reversed(view.shape), reversed(view.strides)):
-        if n == 1:
-            continue
-        if step < repeats:
-            if s or repeats % (step * n):
-                return False
-        elif s != step // repeats:
-            return False
-        step *= n
-    return True
+    def under(self, view: View) -> Iterator[tuple[int, View, Operation]]:
+        """The uses of what may be the same elements."""
+        start, end = view.span()
+        first = bisect_left(self._starts, start - self._longest)
+        for stop, at, other, op in self._uses[first : bisect_left(self._starts, end)]:
+            if stop > start:
+                yield at, other, op
 
 
 class _Fusion:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.position: dict[Val, int] = {}
-        self.readers: dict[Val, list[tuple[int, View, Operation]]] = {}  # by root
-        self.writers: dict[Val, list[tuple[int, View]]] = {}  # of memory that several operations write to, by root
+        self.waiting: dict[Val, Map] = {}
+        self.recent: dict[Val, list[int]] = {}  # the steps that last read a value, by root
+        self.reads: defaultdict[Val, _Uses] = defaultdict(_Uses)  # by root
+        self.writes: defaultdict[Val, _Uses] = defaultdict(_Uses)  # of memory that several operations write to
 
     def add(self, op: Operation) -> None:
+        """Puts an operation into a step."""
+        if isinstance(op, (Map, Reduce)):
+            self.add_to_group(op)
+            return
+        for val in op.parts if isinstance(op, Join) else [view.val for view in op.inputs]:
+            self.place_waiting(val)
         if isinstance(op, Join):
             self.position[op.outputs[0]] = max([self.position[part] for part in op.parts])
             return
-        earliest = max([self.position.get(view.val, -1) for view in op.inputs], default=-1)
-        if isinstance(op, (Map, Reduce)):
-            at = self.join(op, earliest)
-        else:
-            at = len(self.steps)
-            self.steps.append(op)
         for val in op.outputs:
-            self.position[val] = at
-            if val.home is not None:
-                self.writers.setdefault(val.root, []).append((at, val.home))
-        for view in op.inputs:
-            if view.val.literal is None:
-                self.readers.setdefault(view.val.root, []).append((at, view, op))
+            self.place_readers(val)
+        self.steps.append(op)
+        self.note(op, len(self.steps) - 1)
 
-    def join(self, op: Map | Reduce, earliest: int) -> int:
-        """Puts an operation into a group: that of what it reads, or one that reads the same, or a new one."""
+    def add_to_group(self, op: Map | Reduce) -> None:
+        """Puts an operation into a group, together with what it reads that has been waiting."""
+        if op.output.home is not None:
+            self.place_readers(op.output)
+        company = [self.waiting[view.val] for view in op.inputs if view.val in self.waiting]
+        company = list(dict.fromkeys(company))
+        earliest = self.earliest(op)
+        for at in self.candidates([op, *company], earliest):
+            if self.enter(at, [*company, op]):
+                return
+        if isinstance(op, Map) and not company and op.output.home is None and self.may_wait(op):
+            self.waiting[op.output] = op
+            return
+        size = prod(op.inputs[0].shape) if isinstance(op, Reduce) else op.output.size
+        self.steps.append(Group(size))
+        if self.enter(len(self.steps) - 1, [*company, op]):
+            return
+        self.steps.pop()
+        for other in company:
+            self.place_waiting(other.output)
+        self.add_to_group(op)
+
+    def may_wait(self, op: Map) -> bool:
+        """Whether nothing is lost if it runs later: what it reads must still be there."""
+        return all(view.val not in self.waiting for view in op.inputs)
+
+    def earliest(self, op: Map | Reduce) -> int:
+        """The first step in which it can run."""
+        first = max([self.position.get(view.val, -1) for view in op.inputs], default=-1)
         writes = op.output.home
         if writes is not None:
-            earliest = max(
-                [earliest, *[at + 1 for at, place in self.writers.get(writes.val, ()) if _overlap(place, writes)]]
-            )
-            earliest = max([earliest, *[at for at, view, _ in self._reads_under(writes)]])
-        near = {earliest} if earliest >= 0 else set[int]()
+            first = max([first, *[at + 1 for at, _, _ in self.writes[writes.val].under(writes)]])
+            first = max([first, *[at for at, _, _ in self.reads[writes.val].under(writes)]])
+        return first
+
+    def candidates(self, ops: Sequence[Map | Reduce], earliest: int) -> list[int]:
+        """The groups that it may join, by their place in order: those that make or read what it reads."""
+        near = {earliest} if 0 <= earliest < len(self.steps) else set[int]()
+        for op in ops:
+            for view in op.inputs:
+                if view.val.size == view.size > 1 or op.output.size == 1:
+                    near.update([at for at in self.recent.get(view.val.root, ()) if at >= earliest])
+        return sorted(near)
+
+    def enter(self, at: int, ops: Sequence[Map | Reduce]) -> bool:
+        """Puts all these operations into a group, or none of them."""
+        group = self.steps[at]
+        if not isinstance(group, Group):
+            return False
+        before: list[tuple[set[int], int | None, bool]] = []
+        for op in ops:
+            layout = group.layout
+            if not self.add_if_fit(group, at, op):
+                for entered, layout in zip(reversed(ops[: len(before)]), reversed(before), strict=True):
+                    group.take_back(entered, layout)
+                return False
+            before.append(layout)
+        for op in ops:
+            self.waiting.pop(op.output, None)
+            self.note(op, at)
+        return True
+
+    def add_if_fit(self, group: Group, at: int, op: Map | Reduce) -> bool:
+        """Puts an operation into a group if it can be part of it."""
         for view in op.inputs:
-            if view.val.size == view.size > 1 or op.output.size == 1:
-                near.update([at for at, _, _ in self.readers.get(view.val.root, ())[-_CANDIDATES:] if at >= earliest])
-        for at in sorted(near):
-            group = self.steps[at] if at < len(self.steps) else None
-            if not isinstance(group, Group):
+            if view.val in group.made:
                 continue
-            if any(self.position.get(view.val) == at and view.val not in group.made for view in op.inputs):
-                continue  # parts of it are written by the group itself
-            role = group.role(op)
-            if role is not None and (writes is None or self._may_write(group, at, op, writes)):
-                group.add(op, role)
-                return at
-        group = Group(prod(op.inputs[0].shape) if isinstance(op, Reduce) else op.output.size)
+            # What the group writes in part is not whole before it ends, and what comes later is not there yet.
+            if view.val in self.waiting or self.position.get(view.val, -1) >= at:
+                return False
         role = group.role(op)
-        assert role is not None
+        if role is None or (op.output.home is not None and not self.may_write(group, at, op, op.output.home)):
+            return False
         group.add(op, role)
-        self.steps.append(group)
-        return len(self.steps) - 1
+        return True
 
-    def _reads_under(self, writes: View) -> Iterable[tuple[int, View, Operation]]:
-        return [(at, view, op) for at, view, op in self.readers.get(writes.val, ()) if _overlap(_in_root(view), writes)]
-
-    def _may_write(self, group: Group, at: int, op: Map | Reduce, writes: View) -> bool:
+    def may_write(self, group: Group, at: int, op: Map | Reduce, writes: View) -> bool:
         """Whether all that the group reads of the memory is read before, at the very place that is written."""
         stage = group.stage(op)
-        for position, view, reader in self._reads_under(writes):
-            if position != at:
+        inside = [
+            (_in_root(view), reader)
+            for reader in group.operations
+            for view in reader.inputs
+            if view.val not in group.made
+        ]
+        for place, reader in inside:
+            if place.val is not writes.val:
                 continue
-            assert isinstance(reader, (Map, Reduce))
-            place = _in_root(view)
+            if not _overlap(place, writes):
+                continue
             same = place.offset == writes.offset and place.size == writes.size == group.size and place.is_dense
             if not same or not writes.is_dense or group.stage(reader) > stage:
                 return False
         return True
+
+    def place_waiting(self, val: Val) -> None:
+        """Gives an operation that has been waiting a group of its own."""
+        op = self.waiting.pop(val, None)
+        if op is not None:
+            self.steps.append(Group(op.output.size))
+            entered = self.enter(len(self.steps) - 1, [op])
+            assert entered
+
+    def place_readers(self, val: Val) -> None:
+        """Has those that wait read memory before it is written to."""
+        root = val.root
+        for other in [o for o in self.waiting.values() if any(view.val.root is root for view in o.inputs)]:
+            self.place_waiting(other.output)
+
+    def place_all(self) -> None:
+        """Ends all waiting."""
+        for val in list(self.waiting):
+            self.place_waiting(val)
+
+    def note(self, op: Operation, at: int) -> None:
+        """Writes down what the operation of a step reads and makes."""
+        for val in op.outputs:
+            self.position[val] = at
+            if val.home is not None:
+                self.writes[val.root].add(at, val.home, op)
+        for view in op.inputs:
+            if view.val.literal is None:
+                self.reads[view.val.root].add(at, _in_root(view), op)
+                recent = self.recent.setdefault(view.val.root, [])
+                recent.append(at)
+                del recent[:-_CANDIDATES]
 
 
 def _in_root(view: View) -> View:
@@ -250,4 +227,5 @@ def fuse(operations: Sequence[Operation], outputs: Sequence[View]) -> list[Step]
     fusion = _Fusion()
     for op in _needed(operations, outputs):
         fusion.add(op)
+    fusion.place_all()
     return fusion.steps

@@ -94,10 +94,12 @@ class _Lowering:
                 self.views[value] = self.builder.copy(view)
 
     def lowered(self, node: Node) -> Sequence[View]:
+        if node.kernel == HOST:
+            return self.numbers_of_host(node)
         inputs = [self.views[value] for value in node.inputs]
         shapes = [value.shape for value in (*node.inputs, *node.outputs)]
         kinds = [kind_of(value.dtype) for value in (*node.inputs, *node.outputs)]
-        if None not in kinds and not any(0 in shape for shape in shapes) and node.kernel != HOST:
+        if None not in kinds and not any(0 in shape for shape in shapes):
             result = self.update(node, inputs) if node.is_update else self.kernel(node, inputs)
             if result is not None:
                 return [result] if isinstance(result, View) else result
@@ -123,6 +125,16 @@ class _Lowering:
         count, slots = len(node.targets), len(node.inputs) - len(node.state)
         places = [self.places[tensor.id] for tensor in (*node.targets, *node.state)]
         return rule(self.builder, optimizers.Updated(inputs[:count], inputs[count:slots], inputs[slots:], places))
+
+    def numbers_of_host(self, node: Node) -> list[View]:
+        """Numbers that the host computes at each step: sources, for they depend on nothing here."""
+        made: list[View] = []
+        for value in node.outputs:
+            val = Val(value.shape, kind_of(value.dtype) or OTHER, source=len(self.sources))
+            self.sources.append(value)
+            self.source_vals.append(val)
+            made.append(whole(val))
+        return made
 
     def host(self, node: Node, inputs: list[View]) -> list[View]:
         ready = [view if view.kind is OTHER or view.size == 0 else self.builder.whole(view) for view in inputs]

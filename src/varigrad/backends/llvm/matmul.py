@@ -13,11 +13,17 @@ from varigrad.backends.llvm.builder import Builder
 from varigrad.backends.llvm.contraction import Contraction, Inner, Row
 from varigrad.backends.llvm.machine import vector_lanes
 from varigrad.backends.llvm.operations import Shape, View
+from varigrad.backends.llvm.packing import packed
 
 __all__ = ["RULES", "activated", "product"]
 
 # Multiplications from which BLAS, which packs its factors first, is faster.
-_LARGE = 1 << 20
+_LARGE = 1 << 40
+# Multiplications from which it pays to lay the second factor out in strips.
+_PACKED = 1 << 18
+# Elements from which a first factor whose columns lie side by side is turned around.
+_REARRANGED = 1 << 14
+_LONG = 1024  # sums from which on are taken in blocks
 
 
 def _batch_mat_mul(b: Builder, x: View, y: View, transpose_a: bool, transpose_b: bool) -> View | None:
@@ -58,11 +64,29 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
         if routine is not None:
             code, factors = routine
             return b.routine(code, factors, shape, parts=code.parts)
-    if y.strides[-1] != 1:
-        y = b.copy(y)
-    rows = [Row(size, x.strides[d], y.strides[d], m * n * prod(batch[d + 1 :])) for d, size in enumerate(batch)]
+    lanes = vector_lanes()
+    width = 2 * lanes
+    strip = 0
+    per_batch = [y.strides[d] for d in range(len(batch))]
+    if n % width == 0 and (y.strides[-1] != 1 or (n > width and m * k * n >= _PACKED)):
+        y = packed(b, y, width, lanes)
+        strip = k * width
+        per_batch = [*y.strides[:-3]]
+        inner = Inner(k, x.strides[-1], width)
+    else:
+        if y.strides[-1] != 1:
+            y = b.copy(y)
+            per_batch = [*y.strides[:-2]]
+        inner = Inner(k, x.strides[-1], y.strides[-2])
+    if x.strides[-1] != 1 and x.strides[-2] == 1 and k % lanes == 0 and m * k >= _REARRANGED and m * k * n >= _PACKED:
+        turned = packed(b, x, k, lanes)
+        x = View(turned.val, x.shape, (*turned.strides[:-3], *turned.strides[-2:]), turned.offset)
+        inner = Inner(k, 1, inner.b)
+    block = next((size for size in range(512, 255, -1) if k % size == 0), k) if k >= _LONG else k
+    blocks = [inner] if block == k else [Inner(k // block, block * inner.a, block * inner.b), Inner(block, *inner[1:])]
+    rows = [Row(size, x.strides[d], per_batch[d], m * n * prod(batch[d + 1 :])) for d, size in enumerate(batch)]
     rows.append(Row(m, x.strides[-2], 0, n))
-    code = Contraction.of(rows, [Inner(k, x.strides[-1], y.strides[-2])], n, x.kind, vector_lanes())
+    code = Contraction.of(rows, blocks, n, x.kind, lanes, len(blocks) - 1, strip)
     return b.routine(code, [x, y], shape, parts=code.parts)
 
 

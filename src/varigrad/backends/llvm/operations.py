@@ -101,6 +101,13 @@ class View:
         return self.val.kind
 
     @property
+    def identity(self) -> tuple[Any, ...]:
+        """Equal for views of the same numbers."""
+        val = self.val
+        source = val if val.literal is None else (repr(val.literal), val.kind)
+        return source, self.shape, self.strides, self.offset
+
+    @property
     def is_dense(self) -> bool:
         """Whether its elements lie side by side, in order."""
         return all(n == 1 or s == d for n, s, d in zip(self.shape, self.strides, dense(self.shape)))
@@ -221,6 +228,11 @@ class RoutineCode(Protocol):
     @property
     def numbers(self) -> Sequence[int]:
         """Integers that the code finds after its pointers."""
+        ...
+
+    @property
+    def work(self) -> int:
+        """How much there is to do, in elements computed."""
         ...
 
     def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:

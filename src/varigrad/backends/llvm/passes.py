@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from varigrad.backends.llvm.code import Kind
-from varigrad.backends.llvm.fusion import Group
+from varigrad.backends.llvm.groups import Group
 from varigrad.backends.llvm.operations import Map, Reduce, Shape, Val, View, dense
 
 __all__ = ["Access", "Pass"]
@@ -61,6 +61,11 @@ class Pass:
         if self.rows:
             return self.sizes[self.rows[0]]
         return -(-self.inner // self.lanes) if self.is_flat else 1
+
+    @property
+    def work(self) -> int:
+        """How much there is to do, in elements computed."""
+        return self.group.size * len(self.group.operations)
 
     def access_of(self, view: View) -> Access:
         """How what a view shows is gone through."""

@@ -1,0 +1,68 @@
+"""Collecting the arrays of a call: a function written for each program, for this is most of what a call costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from varigrad.backends.llvm.lowering import Lowered
+from varigrad.backends.llvm.places import Places
+from varigrad.backends.llvm.state import DTYPES
+from varigrad.engine import own
+from varigrad.errors import DisposedError
+from varigrad.jit.graph import Value
+
+__all__ = ["fetcher"]
+
+
+def fetcher(places: Places, lowered: Lowered) -> Callable[[Sequence[Any]], list[Any] | None]:
+    """A function that collects the arrays of a call, in the order of their places."""
+    written = {val.root for op in lowered.operations for val in op.outputs if val.home is not None}
+    updated = {
+        value.source.what.id
+        for value, val in zip(lowered.sources, lowered.source_vals, strict=True)
+        if val in written and value.source is not None and value.source.kind == "variable"
+    }
+    names: dict[str, Any] = {"array": np.array, "empty": np.empty, "own": own, "Gone": DisposedError}
+    owned: list[str] = []
+    items = ["None"]
+    for at, value in enumerate(lowered.sources):
+        if value.source is None:
+            # Several numbers of the host come of one call.
+            assert value.node is not None
+            if value is value.node.outputs[0]:
+                names[f"h{at}"] = value.node.compute
+                items.append(f"*h{at}()")
+            continue
+        items.append(_fetched(at, value, names, owned, updated))
+    for view in places.made:
+        names[f"d_{view.kind.llvm}"] = DTYPES[view.kind.char]
+        items.append(f"empty({view.shape!r}, d_{view.kind.llvm})")
+    items += ["None"] * (places.count - places.first_hosted)
+    lines = ["def fetch(leaves):", " try:"]
+    if owned:
+        lines.append(f"  {', '.join([f'o{name}' for name in owned])}, = own(({', '.join(owned)},))")
+    lines += [f"  return [{', '.join(items)}]", " except Gone:", "  return None"]
+    exec("\n".join(lines), names)
+    return names["fetch"]
+
+
+def _fetched(at: int, value: Value, names: dict[str, Any], owned: list[str], updated: set[int]) -> str:
+    source = value.source
+    assert source is not None
+    if source.kind == "argument":
+        return f"leaves[{source.what}].storage"
+    name = f"s{at}"
+    names[name] = source.what
+    if source.kind == "constant":
+        names[name] = np.ascontiguousarray(source.what).reshape(value.shape)
+        return name
+    if source.kind == "number":
+        names[f"t{at}"] = value.dtype
+        return f"array({name}(leaves), t{at})"
+    if source.kind == "variable" and source.what.id in updated:
+        owned.append(name)
+        return f"o{name}"
+    return f"{name}.storage"
