@@ -104,14 +104,20 @@ def _described(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 # The rules
 
 
-def _take(args: list[Any], kwargs: Mapping[str, Any], *names: str) -> list[Any]:
-    """The arguments of those names, by position or by keyword; None for those that are not given."""
-    return [args[i] if i < len(args) else kwargs.get(name) for i, name in enumerate(names)]
+def _get(args: list[Any], kwargs: Mapping[str, Any], place: int, *names: str, default: Any = None) -> Any:
+    """An argument, by its place or by one of the names that it has."""
+    if place < len(args):
+        return args[place]
+    return next((kwargs[name] for name in names if name in kwargs), default)
+
+
+def _tensor(args: list[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The first argument."""
+    return _get(args, kwargs, 0, "x", "features", "logits", "tensor", "input_tensor", "a")
 
 
 def _two(args: list[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
-    x: Any = args[0] if args else kwargs.get("x", kwargs.get("x1", kwargs.get("a")))
-    y: Any = args[1] if len(args) > 1 else kwargs.get("y", kwargs.get("x2", kwargs.get("b")))
+    x, y = _get(args, kwargs, 0, "x", "x1", "a"), _get(args, kwargs, 1, "y", "x2", "b")
     pair: list[Any] = cast("list[Any]", x) if isinstance(x, list) and y is None else [x, y]
     return (pair[0], pair[1]) if len(pair) == 2 else (pair, y)
 
@@ -153,9 +159,10 @@ def _activation(name: str, **defaults: Any) -> _Rule:
     """A rule for an operation of one tensor that is an activation function, called with no more than its defaults."""
 
     def rule(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
+        tensor = _tensor(args, kwargs)
         given = {**dict(zip(defaults, args[1:])), **kwargs}
-        tensor = args[0] if args else given.pop(next((k for k in ("x", "features", "logits") if k in given), ""), None)
-        usual = all(value is None or defaults.get(key, _UNKNOWN) == value for key, value in given.items())
+        others = {key: value for key, value in given.items() if value is not None and value is not tensor}
+        usual = all(key in defaults and defaults[key] == value for key, value in others.items())
         if not isinstance(tensor, Reference) or not usual or len(args) > len(defaults) + 1:
             return None
         return _Layer("Activation", {"activation": name}, [tensor])
@@ -163,32 +170,27 @@ def _activation(name: str, **defaults: Any) -> _Rule:
     return rule
 
 
-_UNKNOWN = object()
-
-
 def _relu6(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
-    tensor = args[0] if args else kwargs.get("features", kwargs.get("x"))
+    tensor = _tensor(args, kwargs)
     return _Layer("ReLU", {"max_value": 6.0}, [tensor]) if isinstance(tensor, Reference) else None
 
 
 def _leaky_relu(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
-    tensor = args[0] if args else kwargs.get("features", kwargs.get("x"))
-    slope = args[1] if len(args) > 1 else kwargs.get("alpha", kwargs.get("negative_slope", 0.2))
+    tensor, slope = _tensor(args, kwargs), _get(args, kwargs, 1, "alpha", "negative_slope", default=0.2)
     if not isinstance(tensor, Reference) or not _is_number(slope):
         return None
     return _Layer("LeakyReLU", {"alpha": slope}, [tensor])
 
 
 def _gelu(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
-    tensor, approximate = _take(args, kwargs, "features" if "features" in kwargs else "x", "approximate")
+    tensor, approximate = _tensor(args, kwargs), _get(args, kwargs, 1, "approximate")
     if not isinstance(tensor, Reference):
         return None
     return _Layer("Activation", {"activation": "gelu_new" if approximate else "gelu"}, [tensor])
 
 
 def _concatenate(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
-    tensors = args[0] if args else kwargs.get("values", kwargs.get("xs"))
-    axis = args[1] if len(args) > 1 else kwargs.get("axis", -1)
+    tensors, axis = _get(args, kwargs, 0, "values", "xs"), _get(args, kwargs, 1, "axis", default=-1)
     if not isinstance(tensors, list) or type(axis) is not int:
         return None
     inputs = cast("list[Any]", tensors)
@@ -199,10 +201,9 @@ def _concatenate(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
 
 def _global_pooling(kind: str) -> _Rule:
     def rule(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
-        tensor = args[0] if args else kwargs.get("input_tensor", kwargs.get("x"))
-        axis = args[1] if len(args) > 1 else kwargs.get("axis")
+        tensor, axis = _tensor(args, kwargs), _get(args, kwargs, 1, "axis")
         axes = cast("list[Any]", axis) if isinstance(axis, list) else [axis]
-        keep = args[2] if len(args) > 2 else kwargs.get("keepdims", kwargs.get("keep_dims", False))
+        keep = _get(args, kwargs, 2, "keepdims", "keep_dims")
         ranks: dict[tuple[Any, ...], str] = {(1,): "1D", (1, 2): "2D", (1, 2, 3): "3D"}
         rank = ranks.get(tuple(axes)) if all(type(a) is int for a in axes) else None
         if not isinstance(tensor, Reference) or rank is None or keep:
@@ -213,8 +214,7 @@ def _global_pooling(kind: str) -> _Rule:
 
 
 def _reshape(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
-    tensor = args[0] if args else kwargs.get("tensor", kwargs.get("x"))
-    shape = args[1] if len(args) > 1 else kwargs.get("shape", kwargs.get("newshape"))
+    tensor, shape = _tensor(args, kwargs), _get(args, kwargs, 1, "shape", "newshape")
     if not isinstance(tensor, Reference) or not isinstance(shape, list) or not shape:
         return None
     lengths = cast("list[Any]", shape)
@@ -225,8 +225,7 @@ def _reshape(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
 
 
 def _transpose(args: list[Any], kwargs: Mapping[str, Any]) -> _Layer | None:
-    tensor = args[0] if args else kwargs.get("a", kwargs.get("x"))
-    axes = args[1] if len(args) > 1 else kwargs.get("perm", kwargs.get("axes"))
+    tensor, axes = _tensor(args, kwargs), _get(args, kwargs, 1, "perm", "axes")
     if not isinstance(tensor, Reference) or not isinstance(axes, list) or cast("list[Any]", axes)[:1] != [0]:
         return None
     return _Layer("Permute", {"dims": cast("list[Any]", axes)[1:]}, [tensor])
