@@ -108,8 +108,7 @@ def ratios_table(results: Results) -> str:
         best = results.best_peer(task)
         row = [task, *[_time(results.of(task, name)) for name in ours]]
         row.append(f"{CONTENDERS[best].title} {_time(results.of(task, best))}" if best else "—")
-        for name in ours:
-            row.append(f"{results.ratio(task, name, best):.2f}" if best and results.of(task, name) else "—")
+        row += [f"{results.ratio(task, n, best):.2f}" if best and results.of(task, n) else "—" for n in ours]
         goal, floor = task_named(task).goal, task_named(task).floor
         rows.append([*row, f"≤ {goal:.2f}", f"{floor:.3g}"])
     return _markdown(rows)

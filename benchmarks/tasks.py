@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,8 @@ class Task:
     """A training step: one of the models that contenders have under its name, of these sizes, with an optimizer.
 
     `weights` are the trained ones in the order of the layers, `data` the model's inputs followed by what it learns.
-    `rate` is the learning rate. `goal` and `floor` are times as parts of the best peer's: what is aimed at, and what products of matrices at full
-    speed and one pass over weights and optimizer state would take.
+    `rate` is the learning rate. `goal` and `floor` are times as parts of the best peer's: what is aimed at, and what
+    products of matrices at full speed and one pass over weights and optimizer state would take.
     """
 
     name: str
@@ -90,7 +91,7 @@ def _norm(size: int) -> tuple[Numbers, ...]:
 
 def mlp(name: str, widths: tuple[int, ...], batch: int, optimizer: str = "adam", **options: Any) -> Task:
     """Dense layers with an activation between them."""
-    weights = tuple(numbers for pair in zip(widths, widths[1:]) for numbers in _dense(*pair))
+    weights = tuple(numbers for pair in pairwise(widths) for numbers in _dense(*pair))
     kind = "classes" if options.get("loss") == "softmax_cross_entropy" else "normal"
     data = (Numbers("normal", (batch, widths[0])), Numbers(kind, (batch, widths[-1])))
     return Task(name, "mlp", optimizer, weights, data, **options)
@@ -141,8 +142,15 @@ TASKS = {
             "cnn32",
             "cnn32",
             "momentum",
-            (*_conv(3, 3, 32), *_norm(32), *_conv(3, 32, 64), *_norm(64), *_conv(3, 64, 64), *_norm(64))
-            + _dense(1024, 10),
+            (
+                *_conv(3, 3, 32),
+                *_norm(32),
+                *_conv(3, 32, 64),
+                *_norm(64),
+                *_conv(3, 64, 64),
+                *_norm(64),
+                *_dense(1024, 10),
+            ),
             (Numbers("normal", (32, 32, 32, 3)), Numbers("classes", (32, 10))),
             rate=0.01,
             goal=0.75,

@@ -44,7 +44,7 @@ PEERS = {
 CONTENDERS = OURS | PEERS
 
 
-class Failed(Exception):  # noqa: N818 - it is an outcome, shown in the table
+class Failed(Exception):
     """A contender cannot do a task, for a reason."""
 
 

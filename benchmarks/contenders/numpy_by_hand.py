@@ -163,7 +163,7 @@ def vae(task: Task) -> Gradients:
 
 def transformer(task: Task) -> Gradients:
     x, y = task.arrays()
-    batch, tokens, size = x.shape
+    batch, tokens, _ = x.shape
 
     def gradients_of(w: list[Array]) -> tuple[Any, list[Array]]:
         normal, norm1, _ = nn.normalize(x, w[0], w[1], (2,), NORM_EPSILON)

@@ -78,7 +78,7 @@ def conv(x: Array, kernel: Array, bias: Array, pad: int, first: bool = False) ->
 
 
 def max_pool(x: Array) -> tuple[Array, Back]:
-    """The largest of each 2 × 2 values; of equal ones the first gets the gradient."""
+    """The largest of each square of four values; of equal ones the first gets the gradient."""
     batch, height, width, channels = x.shape
     parts = x.reshape(batch, height // 2, 2, width // 2, 2, channels).transpose(0, 1, 3, 2, 4, 5)
     parts = parts.reshape(batch, height // 2, width // 2, 4, channels)
@@ -112,7 +112,7 @@ def normalize(x: Array, gamma: Array, beta: Array, axes: tuple[int, ...], epsilo
 
 
 def causal_attention(query: Array, key: Array, value: Array) -> tuple[Array, Back]:
-    """Attention within `[batch, heads, tokens, size]`, each token to those before it; backwards: the three gradients."""
+    """Attention within `[batch, heads, tokens, size]`, each token to those before it; backwards: three gradients."""
     tokens, size = query.shape[2:]
     scale = np.float32(size**-0.5)
     scores = np.where(np.tri(tokens, dtype=bool), query @ key.swapaxes(2, 3) * scale, np.float32(-1e9))

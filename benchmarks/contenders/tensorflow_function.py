@@ -25,9 +25,16 @@ def make(task: Task) -> Callable[[], float]:
             powers[1].assign(powers[1] * BETA2)
             for w, g, m, v in zip(weights, gradients, *slots):
                 kernels.ResourceApplyAdam(
-                    **{"var": w.handle, "m": m.handle, "v": v.handle, "grad": g, "lr": task.rate},
-                    **{"beta1": BETA1, "beta2": BETA2, "beta1_power": powers[0], "beta2_power": powers[1]},
+                    var=w.handle,
+                    m=m.handle,
+                    v=v.handle,
+                    beta1_power=powers[0],
+                    beta2_power=powers[1],
+                    lr=task.rate,
+                    beta1=BETA1,
+                    beta2=BETA2,
                     epsilon=EPSILON,
+                    grad=g,
                 )
         elif task.optimizer == "momentum":
             for w, g, m in zip(weights, gradients, slots[0]):
