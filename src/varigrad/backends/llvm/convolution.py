@@ -16,6 +16,7 @@ from varigrad.backends.llvm.contraction import Contraction, Inner, Row
 from varigrad.backends.llvm.machine import vector_lanes
 from varigrad.backends.llvm.matmul import activated
 from varigrad.backends.llvm.operations import Shape, View, dense
+from varigrad.backends.llvm.packing import second_factor
 
 __all__ = ["RULES", "padded", "places", "window_lengths"]
 
@@ -49,27 +50,37 @@ def places(x: View, window: Shape, output: Shape, strides: Shape, dilations: Sha
 
 
 def _windowed(b: Builder, x: View, filter: View, output: Shape, strides: Shape, dilations: Shape) -> View:
-    """The products of padded images with the filter at every place."""
+    """The products of padded images with the filter, `[*window, channels, filters]`, at every place."""
     *window, channels, filters = filter.shape
-    if not filter.is_dense:
-        filter = b.copy(filter)
     steps = dense(x.shape)
     shape = (x.shape[0], *output, filters)
     result = dense(shape)
     rows = [Row(shape[0], steps[0], 0, result[0])]
     rows += [Row(n, s * step, 0, r) for n, s, step, r in zip(output, strides, steps[1:-1], result[1:-1], strict=True)]
-    inner = [
-        Inner(w, d * step, f)
-        for w, d, step, f in zip(window, dilations, steps[1:-1], dense(filter.shape), strict=False)
-    ]
-    inner.append(Inner(channels, 1, filters))
-    return _summed(b, x, filter, rows, inner, filters, shape)
+    along = channels
+    if dilations[-1] == 1:
+        # A row of the window is one run of numbers in the images.
+        row = filter.reshaped((*window[:-1], window[-1] * channels, filters))
+        if row is not None:
+            filter, along = row, window[-1] * channels
+    weights, outer, down, strip = second_factor(b, filter, vector_lanes(), often=True)
+    inner = [Inner(w, d * step, f) for w, d, step, f in zip(window, dilations, steps[1:-1], outer, strict=False)]
+    inner.append(Inner(along, 1, down))
+    return _summed(b, x, weights, rows, inner, filters, shape, strip=strip)
 
 
 def _summed(
-    b: Builder, x: View, y: View, rows: Sequence[Row], inner: Sequence[Inner], n: int, shape: Shape, repeats: int = 0
+    b: Builder,
+    x: View,
+    y: View,
+    rows: Sequence[Row],
+    inner: Sequence[Inner],
+    n: int,
+    shape: Shape,
+    repeats: int = 0,
+    strip: int = 0,
 ) -> View:
-    code = Contraction.of(rows, inner, n, x.kind, vector_lanes(), repeats)
+    code = Contraction.of(rows, inner, n, x.kind, vector_lanes(), repeats, strip)
     return b.routine(code, [x, y], shape, parts=code.parts)
 
 
@@ -90,7 +101,7 @@ def _backprop_input(
     axes = range(len(window))
     backwards = [w - 1 for w in window] + [0, 0]
     turned = filter.part(backwards, filter.shape, [-1] * len(window) + [1, 1])
-    turned = b.copy(turned.permuted([*axes, len(window) + 1, len(window)]))
+    turned = turned.permuted([*axes, len(window) + 1, len(window)])
     ones = (1,) * len(window)
     return _windowed(b, spread, turned, tuple(input_shape[1:-1]), ones, dilations)
 

@@ -13,7 +13,7 @@ from varigrad.backends.llvm.builder import Builder
 from varigrad.backends.llvm.contraction import Contraction, Inner, Row
 from varigrad.backends.llvm.machine import vector_lanes
 from varigrad.backends.llvm.operations import Shape, View
-from varigrad.backends.llvm.packing import packed
+from varigrad.backends.llvm.packing import packed, second_factor
 
 __all__ = ["RULES", "activated", "product"]
 
@@ -65,19 +65,8 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
             code, factors = routine
             return b.routine(code, factors, shape, parts=code.parts)
     lanes = vector_lanes()
-    width = 2 * lanes
-    strip = 0
-    per_batch = [y.strides[d] for d in range(len(batch))]
-    if n % width == 0 and (y.strides[-1] != 1 or (n > width and m * k * n >= _PACKED)):
-        y = packed(b, y, width, lanes)
-        strip = k * width
-        per_batch = [*y.strides[:-3]]
-        inner = Inner(k, x.strides[-1], width)
-    else:
-        if y.strides[-1] != 1:
-            y = b.copy(y)
-            per_batch = [*y.strides[:-2]]
-        inner = Inner(k, x.strides[-1], y.strides[-2])
+    y, per_batch, down, strip = second_factor(b, y, lanes, m * k * n >= _PACKED)
+    inner = Inner(k, x.strides[-1], down)
     if x.strides[-1] != 1 and x.strides[-2] == 1 and k % lanes == 0 and m * k >= _REARRANGED and m * k * n >= _PACKED:
         turned = packed(b, x, k, lanes)
         x = View(turned.val, x.shape, (*turned.strides[:-3], *turned.strides[-2:]), turned.offset)

@@ -1,4 +1,4 @@
-"""The second factor of a product, laid out as strips [strip, inner, width], each side by side in memory."""
+"""The second factor of a product, laid out as strips [n / width, k, width], each side by side in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,29 @@ from varigrad.backends.llvm.builder import Builder
 from varigrad.backends.llvm.code import Code, Index, Kind, Operand
 from varigrad.backends.llvm.operations import Shape, View, dense
 
-__all__ = ["packed"]
+__all__ = ["Factor", "packed", "second_factor"]
+
+
+class Factor(NamedTuple):
+    """Where a product finds its second factor [..., k, n]: the strides of what comes before, that of k, and that of its
+    strips, 0 if n lies side by side as a whole."""
+
+    view: View
+    outer: Shape
+    down: int
+    strip: int
+
+
+def second_factor(b: Builder, y: View, lanes: int, often: bool) -> Factor:
+    """y [..., k, n] as a product reads it best; `often` says whether it is gone through often enough to be packed."""
+    k, n = y.shape[-2:]
+    width = 2 * lanes
+    if n % width == 0 and (y.strides[-1] != 1 or (n > width and often)):
+        y = packed(b, y, width, lanes)
+        return Factor(y, y.strides[:-3], width, k * width)
+    if y.strides[-1] != 1:
+        y = b.copy(y)
+    return Factor(y, y.strides[:-2], y.strides[-2], 0)
 
 
 def packed(b: Builder, y: View, width: int, lanes: int) -> View:
