@@ -86,21 +86,6 @@ def test_a_layer_used_at_different_depths_is_wired_the_same_after_a_reload(swapp
     assert vg.load_layers_model(tmp_path).predict(data).tolist() == model.predict(data).tolist()
 
 
-# A functional model whose normalization was asked to use the batch goes back to the averages (tfjs#7250)
-
-
-def test_training_asked_for_while_the_model_was_made_holds_in_predict_and_after_saving(tmp_path):
-    x = vg.input(shape=[1])
-    layer = vg.layers.batch_normalization(epsilon=1e-3)
-    model = vg.model(inputs=x, outputs=layer(x, training=True))
-    layer.set_weights([[2.0], [3.0], [10.0], [4.0]])
-    np.testing.assert_allclose(model.predict(X).numpy(), [[1.0009993], [4.9990007]], rtol=1e-6)
-    layer.set_weights([[2.0], [3.0], [10.0], [4.0]])
-    model.save(tmp_path / "pinned")
-    loaded = vg.load_layers_model(tmp_path / "pinned")
-    np.testing.assert_allclose(loaded.predict(X).numpy(), [[1.0009993], [4.9990007]], rtol=1e-6)
-
-
 # An embedding fed an index outside its table trains on garbage and ends in NaN (tfjs#705)
 
 

@@ -1,10 +1,8 @@
 """Complaints about training models that people have reported of other libraries, made impossible here."""
 
 import gc
-import statistics
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -161,31 +159,6 @@ def test_a_frozen_batch_normalization_stays_as_it_is_in_fit():
     mean, variance = [w.item() for w in base.get_weights()[2:]]
     assert (mean, variance) == (0.0, 1.0)
     np.testing.assert_array_equal(base.predict(x).numpy(), before)
-
-
-# A single sample takes longer than all the rest of the program (tfjs#302, #628)
-
-
-def test_fitting_one_sample_is_quick():
-    model = vg.sequential(
-        layers=[dense(128, activation="relu", input_shape=[803]), dense(128, activation="relu"), dense(3)]
-    )
-    model.compile(optimizer="adam", loss="mean_squared_error")
-    x, y = np.ones([1, 803], np.float32), np.ones([1, 3], np.float32)
-
-    def milliseconds(call):
-        for _ in range(5):
-            call()
-        times = []
-        for _ in range(25):
-            started = time.perf_counter()
-            call()
-            times.append((time.perf_counter() - started) * 1e3)
-        return statistics.median(times)
-
-    # Twice what is asked for on a quiet machine: others may be at work on this one.
-    assert milliseconds(lambda: model.fit(x, y, verbose=0)) < 10
-    assert milliseconds(lambda: model.train_on_batch(x, y)) < 5
 
 
 # A dataset can be walked through once; in later epochs data is gone (tfjs#1046, #1071, #1515; tensorflow#25254)
