@@ -1,6 +1,7 @@
 """What is done to a graph before it is run: each pass is a function that changes the graph in place, in one table.
 
-All of them keep results as they were to the last bit, with NaN, infinities and the sign of 0.
+They keep results as they were to the last bit, with NaN, infinities and the sign of 0; but `absorb_transposes` may have
+BLAS add up a product in another order.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from varigrad.dtypes import Array
 from varigrad.jit.errors import JitError
 from varigrad.jit.graph import HOST, Graph
 from varigrad.jit.signature import Build
-from varigrad.jit.straight_line import Program
+from varigrad.jit.executors import Executor
 from varigrad.randomness import NextSeed
 from varigrad.tensor import Tensor, Variable
 
@@ -21,7 +21,7 @@ __all__ = ["compared"]
 _RELATIVE = 1e-5  # sums and products may be rounded in another order
 
 
-def compared(name: str, program: Program, build: Build, leaves: Sequence[Any], as_written: Callable[[], Any]) -> Any:
+def compared(name: str, program: Executor, build: Build, leaves: Sequence[Any], as_written: Callable[[], Any]) -> Any:
     """What the function as written returns, after the compiled one has done the same from the same state.
 
     Raises:
