@@ -25,7 +25,7 @@ import varigrad as vg
 
 from .operation import Case
 
-_PATIENCE = 2.0  # seconds for a call that takes less than a thousandth of one
+_PATIENCE = 20.0  # seconds, for a call that takes less than a thousandth of one: what hangs, on a machine however busy
 
 
 class Hostile:
