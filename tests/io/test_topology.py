@@ -104,12 +104,13 @@ EXPECTED = [[12.0, 16.0]]
     [
         (KERAS_2, ["dense/kernel", "dense/bias"]),
         ({"model_config": KERAS_2, "keras_version": "2.15.0"}, ["dense/kernel", "dense/bias"]),
+        ({"model_config": json.dumps(KERAS_2)}, ["dense/kernel", "dense/bias"]),
         ({**KERAS_2, "config": KERAS_2["config"]["layers"]}, ["dense/kernel", "dense/bias"]),  # Keras 1
         (KERAS_2, ["dense_1/kernel", "dense_1/bias"]),
         (keras_3(), ["dense/kernel", "dense/bias"]),
         (keras_3(), ["sequential/dense/kernel", "sequential/dense/bias"]),
     ],
-    ids=["keras 2", "whole file of keras 2", "keras 1", "counters", "keras 3", "model's name in front"],
+    ids=["keras 2", "whole file of keras 2", "as text", "keras 1", "counters", "keras 3", "model's name in front"],
 )
 def test_files_of_keras_load_and_are_written_as_tensorflow_js_wants_them(tmp_path, topology, names):
     write(tmp_path / "theirs", topology, names)
@@ -366,6 +367,11 @@ def test_a_layer_of_ones_own_stands_for_a_lambda_layer():
         model = vg.models.model_from_json(graph(code, [[["i", 0, 0, {}]]]), {"op": stand_in})
         assert model.get_layer("op").name == "op"
         assert isinstance(model.get_layer("op"), (Halved, vg.layers.ReLU))
+
+
+def test_text_that_is_no_model_is_an_error():
+    with pytest.raises(ModelFileError, match="model_config is text, but no JSON"):
+        normalize_topology({"modelTopology": {"model_config": "{"}})
 
 
 @pytest.mark.parametrize("topology", [None, 7, [], {}, {"class_name": "Sequential"}, {"config": {}}, "x"])

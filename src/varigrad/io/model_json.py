@@ -22,7 +22,7 @@ from varigrad.io.encoding import prepare_weights, take_bytes
 from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Written
 from varigrad.io.locations import Folder, Location, ShardReader, UrlConverter, locate
 from varigrad.io.replacing import replace_model
-from varigrad.io.topology import check_kind
+from varigrad.io.topology import check_kind, stored_model
 from varigrad.io.training_json import (
     STATE_MANIFEST,
     manifest_of_state,
@@ -160,11 +160,11 @@ def _weights_by_place(found: Mapping[str, Array], document: Mapping[str, Any], m
     """
     from varigrad.io.keras.layout import places  # hardly any file needs it
 
-    topology = document.get("modelTopology", document)
-    outer = topology.get("model_config", topology)
+    config: Any = stored_model(document)["config"]
+    inner = cast("Mapping[str, Any]", config) if isinstance(config, Mapping) else {}
     names = {
         f"{place.path}/vars/{number}".lstrip("/"): weight.original_name
-        for place in places(model, outer.get("config", {}))
+        for place in places(model, inner)
         for number, weight in enumerate(place.weights)
     }
     # Generators of random numbers have a state there, and none here.

@@ -7,6 +7,7 @@ elsewhere are in `dialects`; calls are read in `calls`, operations that are no l
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
@@ -25,7 +26,7 @@ from varigrad.io.dialects import (
 from varigrad.io.operations import is_operation, operation_as_layer
 from varigrad.io.weights import ModelFileError
 
-__all__ = ["check_kind", "normalize_topology"]
+__all__ = ["check_kind", "normalize_topology", "stored_model"]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -41,12 +42,31 @@ def normalize_topology(document: Mapping[str, Any], custom_objects: Mapping[str,
         ModelFileError: There is no model in it, or a model of another kind, or one that holds code.
     """
     check_kind(document)
+    return _Normalizer(custom_objects).object(stored_model(document))
+
+
+def stored_model(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The stored form of the model in a file's JSON object, as the file has it.
+
+    Raises:
+        ModelFileError: There is none.
+    """
     topology: Any = document.get("modelTopology", document)
     if isinstance(topology, Mapping) and "model_config" in topology:
-        topology = cast("Mapping[str, Any]", topology)["model_config"]
+        topology = _parsed(cast("Mapping[str, Any]", topology)["model_config"])
     if not isinstance(topology, Mapping) or "class_name" not in topology or "config" not in topology:
         raise ModelFileError("there is no model in this file: modelTopology needs class_name and config")
-    return _Normalizer(custom_objects).object(cast("Mapping[str, Any]", topology))
+    return cast("Mapping[str, Any]", topology)
+
+
+def _parsed(config: Any) -> Any:
+    """The stored form of a model, which the files of Keras hold as text, and some converted ones still do."""
+    if not isinstance(config, str):
+        return config
+    try:
+        return json.loads(config)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"model_config is text, but no JSON: {error}") from None
 
 
 def check_kind(document: Mapping[str, Any]) -> None:
