@@ -103,7 +103,7 @@ class Builder:
         """The result of an operation; of one like it, if there was one."""
         (output,) = op.outputs
         if output.home is None:
-            key = what, tuple([x.identity for x in op.inputs])
+            key = what, output.kind, tuple([x.identity for x in op.inputs])
             known = self._known.setdefault(key, output)
             if known is not output:
                 return whole(known)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from varigrad.backends.llvm import convolution, losses, matmul, normalization, optimizers, pooling, reduction, shaping
+from varigrad.backends.llvm import (
+    clipping,
+    convolution,
+    losses,
+    matmul,
+    normalization,
+    optimizers,
+    pooling,
+    reduction,
+    shaping,
+)
 from varigrad.backends.llvm.builder import Builder
 from varigrad.backends.llvm.code import BOOL, Kind, kind_of
 from varigrad.backends.llvm.elementwise import LOWERINGS, Lowering
@@ -24,6 +34,7 @@ RULES: dict[str, Callable[..., Any]] = {
     **losses.RULES,
     **matmul.RULES,
     **convolution.RULES,
+    **clipping.RULES,
     **pooling.RULES,
 }
 

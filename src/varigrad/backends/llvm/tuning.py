@@ -33,7 +33,7 @@ class Choice:
     def end(self, second: bool, nanoseconds: int) -> None:
         """Notes how long a call took while measuring."""
         self._times[second].append(nanoseconds)
-        if len(self._times[1]) >= _TRIALS:
+        if min(map(len, self._times)) >= _TRIALS:
             first, other = map(median, self._times)
             self.second = other < first
             self.measuring = False
