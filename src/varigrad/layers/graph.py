@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from varigrad.layers.base import Layer
@@ -27,6 +27,41 @@ class Graph(NamedTuple):
     nodes: list[Node]
     layers: list[Layer]
     tensors: list[SymbolicTensor]
+
+    def calls(self) -> dict[int, list[Node]]:
+        """The calls of each layer, by its id, in the order in which files list and number them.
+
+        It is the order in which they were made, unless TensorFlow.js would make them in another one as it reads the
+        file, for it puts off a call that needs what is not there yet, and goes on with the layer's next. The numbers in
+        a file count the calls in the order of its reader.
+        """
+        ours = {id(node) for node in self.nodes}
+        calls = {id(layer): [node for node in layer.inbound_nodes if id(node) in ours] for layer in self.layers}
+        while any(len(each) > 1 for each in calls.values()):
+            read = self._as_read(calls)
+            if read == calls:
+                break
+            calls = read
+        return calls
+
+    def _as_read(self, calls: Mapping[int, Sequence[Node]]) -> dict[int, list[Node]]:
+        """Calls in the order in which TensorFlow.js makes them, if a file lists them so."""
+        made: set[int] = set()
+        read: dict[int, list[Node]] = {layer: [] for layer in calls}
+        waiting = {layer: list(each) for layer, each in calls.items()}
+        while waiting:
+            for layer in list(waiting):
+                left: list[Node] = []
+                for node in waiting[layer]:
+                    if all(id(x.node) in made for x in node.sources):
+                        made.add(id(node))
+                        read[layer].append(node)
+                    else:
+                        left.append(node)
+                waiting[layer] = left
+                if not left:
+                    del waiting[layer]
+        return read
 
 
 def trace(model: str, inputs: Sequence[SymbolicTensor], outputs: Sequence[SymbolicTensor]) -> Graph:

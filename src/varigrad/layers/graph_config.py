@@ -30,21 +30,17 @@ def graph_config(name: str, graph: Graph) -> dict[str, Any]:
     Raises:
         ValueError: A layer was called with an argument that JSON has no form for.
     """
-    numbers = _call_numbers(graph)
-    called: dict[int, list[Node]] = {id(layer): [] for layer in graph.layers}
-    for node in graph.nodes:
-        called[id(node.layer)].append(node)
-    stored: list[dict[str, Any]] = []
-    for layer in graph.layers:
-        calls = sorted(called[id(layer)], key=lambda node: numbers[id(node)])
-        stored.append(
-            {
-                "name": layer.name,
-                "class_name": layer.class_name,
-                "config": layer.get_config(),
-                "inbound_nodes": [_stored_call(node, numbers) for node in calls if node.inputs],
-            }
-        )
+    called = graph.calls()
+    numbers = _call_numbers(graph.layers, called)
+    stored = [
+        {
+            "name": layer.name,
+            "class_name": layer.class_name,
+            "config": layer.get_config(),
+            "inbound_nodes": [_stored_call(node, numbers) for node in called[id(layer)] if node.inputs],
+        }
+        for layer in graph.layers
+    ]
     return {
         "name": name,
         "layers": stored,
@@ -53,17 +49,15 @@ def graph_config(name: str, graph: Graph) -> dict[str, Any]:
     }
 
 
-def _call_numbers(graph: Graph) -> dict[int, int]:
+def _call_numbers(layers: Sequence[Layer], called: Mapping[int, Sequence[Node]]) -> dict[int, int]:
     """The number of each call among those of its layer that are in the graph.
 
     The calls of a model inside the graph count from 1: in TensorFlow.js and Keras, number 0 is the model by itself.
     """
-    ours = {id(node) for node in graph.nodes}
     numbers: dict[int, int] = {}
-    for layer in graph.layers:
-        calls = [node for node in layer.inbound_nodes if id(node) in ours]
+    for layer in layers:
         first = 1 if isinstance(layer, LayersModel) else 0
-        numbers.update({id(node): first + place for place, node in enumerate(calls)})
+        numbers.update({id(node): first + place for place, node in enumerate(called[id(layer)])})
     return numbers
 
 

@@ -38,9 +38,9 @@ def keras_tensors(model: Any, first: Mapping[str, int]) -> Tensors:
         first: Where the calls of each layer count from here.
     """
     known: dict[tuple[str, int, int], tuple[list[int | None], str]] = {}
-    ours = {id(node) for node in model._graph.nodes}
+    called = model._graph.calls()
     for layer in model.layers:
-        for number, node in enumerate(node for node in layer.inbound_nodes if id(node) in ours):
+        for number, node in enumerate(called[id(layer)]):
             for place, x in enumerate(node.outputs):
                 known[layer.name, number, place] = list(x.shape), x.dtype
 
