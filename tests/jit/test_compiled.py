@@ -1,5 +1,6 @@
 """What a compiled function does, from call to call."""
 
+import functools
 import random
 import threading
 import time
@@ -573,3 +574,82 @@ def test_an_embedding_refuses_an_index_outside_its_table_at_every_call():
     for wrong in ([[0, 3]], [[0, -1]]):
         with pytest.raises((ValueError, IndexError), match=str(wrong[0][1])):
             f(vg.tensor(wrong, dtype="int32"))
+
+
+# Side effects, however they come about
+
+
+@pytest.mark.filterwarnings("ignore:jit. .* is not compiled, because it changes:varigrad.JitWarning")
+def test_an_attribute_or_a_global_that_the_function_makes_is_made_at_each_call():
+    holder = types.SimpleNamespace()
+
+    @vg.jit
+    def keeps(x):
+        holder.last = x * 2
+        return x
+
+    @vg.jit
+    def declares(x):
+        global LAST
+        LAST = x * 2
+        return x
+
+    for value in (1.0, 2.0, 3.0, 4.0, 5.0):
+        keeps(vg.scalar(value))
+        declares(vg.scalar(value))
+        assert holder.last.item() == LAST.item() == 2 * value
+
+
+@pytest.mark.filterwarnings("ignore:jit. .* is not compiled, because it trains:varigrad.JitWarning")
+def test_an_optimizer_made_inside_is_a_new_one_at_each_call():
+    w = vg.variable(0.0)
+
+    @vg.jit
+    def step(x):
+        vg.train.momentum(1.0, 0.5).apply_gradients({w.name: x})
+
+    for _ in range(5):
+        step(vg.scalar(1.0))
+    assert w.item() == -5  # without momentum from step to step
+
+
+def test_a_cached_function_is_followed():
+
+    scale = 2.0
+
+    @functools.lru_cache
+    def factor():
+        return scale
+
+    f = vg.jit(lambda x: x * factor())
+    assert [f(vg.scalar(1.0)).item() for _ in range(3)] == [2, 2, 2]
+    scale = 3.0
+    factor.cache_clear()
+    assert f(vg.scalar(1.0)).item() == 3
+
+
+def test_threads_that_come_first_together_compile_once():
+    f = vg.jit(lambda x: vg.tanh(x) * 2)
+    barrier = threading.Barrier(4)
+    found = []
+
+    def call():
+        barrier.wait()
+        found.append(f(vg.scalar(0.0)).item())
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [0, 0, 0, 0]
+    assert f.compilations == 1
+
+
+def test_the_globals_of_a_function_made_by_exec_are_followed():
+    namespace = {"scale": 2.0}
+    exec("def f(x): return x * scale", namespace)
+    f = vg.jit(namespace["f"])
+    assert [f(vg.scalar(1.0)).item() for _ in range(2)] == [2, 2]
+    namespace["scale"] = 3.0
+    assert f(vg.scalar(1.0)).item() == 3

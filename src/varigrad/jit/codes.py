@@ -5,12 +5,12 @@ from __future__ import annotations
 import dis
 import sys
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import NamedTuple
 
-__all__ = ["Mentions", "is_library", "mentions"]
+__all__ = ["Mentions", "is_library", "is_of_library", "mentions"]
 
-_GLOBAL = frozenset(["LOAD_GLOBAL", "LOAD_NAME"])
+_GLOBAL = frozenset(["LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"])
 _ATTRIBUTE = frozenset(["LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR"])
 _LIBRARIES = frozenset(sys.stdlib_module_names) | {"varigrad", "numpy", "scipy", "pytest", "_pytest"}
 
@@ -52,6 +52,15 @@ def mentions(code: CodeType) -> Mentions:
             attributes |= inner.attributes
             chains |= inner.chains
     return Mentions(frozenset(global_names), frozenset(attributes), frozenset(chains))
+
+
+def is_of_library(function: FunctionType) -> bool:
+    """Whether a function is VariGrad's, NumPy's or Python's own.
+
+    What a doctest or `exec` defines may have the name of such a module, but not its globals.
+    """
+    module = function.__module__
+    return is_library(module) and getattr(sys.modules.get(module or ""), "__dict__", None) is function.__globals__
 
 
 def is_library(module: str | None) -> bool:

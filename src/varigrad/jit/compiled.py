@@ -16,13 +16,13 @@ from varigrad.engine import NO_ATTRS
 from varigrad.jit.capture import Capture
 from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.executors import check_executor, make_executor
-from varigrad.jit.graph import Graph
+from varigrad.jit.graph import HOST, Graph
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.signature import describe, flatten, replaced
 from varigrad.jit.straight_line import Program, Stale
 from varigrad.jit.surroundings import Place, look_around
-from varigrad.jit.trials import compared
+from varigrad.jit.trials import compared, owners
 from varigrad.observe import OBSERVERS, Observer, observing
 from varigrad.tape import Tape
 from varigrad.tensor import Tensor, Variable
@@ -114,7 +114,11 @@ class CompiledFunction(Generic[P, R]):
         if observers and any(isinstance(o, Tape) for o in observers):
             return self.function(*args, **kwargs)
         with self._lock:
-            return self._trace(args, kwargs, key, leaves, objects)
+            # Another thread may have compiled it meanwhile.
+            trace = next((trace for trace in self._traces.get(key, ()) if trace.holds(leaves)), None)
+            if trace is None:
+                return self._trace(args, kwargs, key, leaves, objects)
+        return self._run(trace, args, kwargs, leaves, observers)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A compiled method: each object has compilations of its own."""
@@ -173,12 +177,16 @@ class CompiledFunction(Generic[P, R]):
         with observing(capture):
             result = self.function(*given, **named)  # pyright: ignore[reportCallIssue]
         graph, build = capture.finish(result)
-        unfit = capture.unfit + [f"it changes {change}" for change in changes(before)]
+        after = look_around(self.function, objects)
+        unfit = capture.unfit + [f"it changes {change}" for change in changes(before, after)]
+        if any(after.hosts.isdisjoint(map(id, owners(node))) for node in graph.nodes if node.kernel == HOST):
+            unfit.append(
+                "it trains with an optimizer that it makes itself, or reaches in a way that cannot be followed"
+            )
         if unfit:
             self._give_up_later(key, unfit)
         else:
             self._unfit.pop(key, None)
-            after = look_around(self.function, objects)
             guards = Guards(after.with_vouched_of(before), _variable_places(capture.variables.values()))
             known = {position: leaves[position] for position in sorted(capture.numbers.looked_at)}
             traces = self._traces.setdefault(key, [])

@@ -87,12 +87,18 @@ class Guards:
 _contents_of_cell = operator.attrgetter("cell_contents")
 
 
-def changes(before: Surroundings) -> list[str]:
-    """Which of the places noted before a call hold something else after it: what the function itself changed."""
+def changes(before: Surroundings, after: Surroundings) -> list[str]:
+    """Which places hold something else after a call than before it, or came or went: what the function changed."""
+    known = {place.identity for place in before.places}
     found = [
         f"{place.path} from {_short(place.value)} to {_short(now)}"
         for place in before.places
         if not place.vouched and (now := _look(place)) is not place.value and not _equal(now, place.value)
+    ]
+    found += [
+        f"{place.path} from nothing to {_short(place.value)}"
+        for place in after.places
+        if place.identity not in known and id(place.container) in before.seen and not place.vouched
     ]
     found += [f"the length of {path}" for container, length, path, _ in before.containers if len(container) != length]
     found += [path for path, read, state in before.streams if read() != state]

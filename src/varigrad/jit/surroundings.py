@@ -29,7 +29,7 @@ import numpy as np
 
 from varigrad.changes import Counted
 from varigrad.dtypes import Array
-from varigrad.jit.codes import is_library, mentions
+from varigrad.jit.codes import is_library, is_of_library, mentions
 from varigrad.jit.errors import JitError
 from varigrad.jit.signature import PLAIN
 from varigrad.tensor import Tensor
@@ -61,13 +61,17 @@ class Place(NamedTuple):
 class Surroundings(NamedTuple):
     """All places found; the containers whose length counts, and mutable contents that are compared as a whole.
 
-    `streams` are generators of random numbers: their path, a function that gives their state, and their state.
+    `streams` are generators of random numbers: their path, a function that gives their state, and their state. `seen`
+    are the identities of all that was looked into, places found there or not; `hosts` those of objects that vouch for
+    themselves.
     """
 
     places: list[Place]
     containers: list[tuple[Any, int, str, bool]]  # the last says whether changes are counted
     contents: list[tuple[Any, Any, str]]  # an object, its contents now, and its path
     streams: list[tuple[str, Callable[[], Any], Any]]
+    seen: set[int]
+    hosts: set[int]
 
     def with_vouched_of(self, earlier: Surroundings) -> Surroundings:
         """These, but vouched places as they were earlier: what a call found there decides what it did."""
@@ -131,7 +135,8 @@ def look_around(function: Callable[..., Any], objects: Sequence[Any] = ()) -> Su
     streams = [*walk.streams, ("Python's random numbers", random.getstate, random.getstate())]
     if "numpy.random" in sys.modules:
         streams.append(("NumPy's random numbers", _state_of_numpy, _state_of_numpy()))
-    return Surroundings(list(walk.places.values()), walk.containers, walk.contents, streams)
+    places = list(walk.places.values())
+    return Surroundings(places, walk.containers, walk.contents, streams, walk.looked_into, walk.hosts)
 
 
 class _Walk:
@@ -144,6 +149,8 @@ class _Walk:
         self.containers: list[tuple[Any, int, str, bool]] = []
         self.contents: list[tuple[Any, Any, str]] = []
         self.streams: list[tuple[str, Callable[[], Any], Any]] = []
+        self.looked_into: set[int] = set()
+        self.hosts: set[int] = set()
         self._seen: dict[int, Any] = {}
         self._classes: set[tuple[type, bool]] = set()
         self._pending: list[tuple[Any, str, bool]] = []
@@ -223,19 +230,20 @@ class _Walk:
                 self.note(operator.getitem, container, key, f"{path}[{key!r}]", counted=counted, inside=counted)
 
     def _function(self, function: FunctionType, path: str) -> None:
-        module = function.__module__
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if name != "__class__":
                 self.note(cell_contents, cell, None, name)
         # The layers' code decides which of their attributes count; VariGrad's other code looks at tensors only.
-        if is_library(module) and not (module or "").startswith("varigrad.layers"):
+        own = is_of_library(function)
+        if own and not (function.__module__ or "").startswith("varigrad.layers"):
             return
         mentioned = mentions(function.__code__)
         self.names |= mentioned.attributes
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.follow(default, path)
-        if is_library(module):
+        if own:
             return
+        self.looked_into.add(id(function.__globals__))
         for chain in mentioned.chains:
             _check_no_clock(chain, function)
         for name in sorted(mentioned.globals & function.__globals__.keys()):
@@ -265,12 +273,15 @@ class _Walk:
         _check_no_stream(value, path)
         named = getattr(cls, "compiled_for", None)
         if isinstance(named, tuple):
+            self.hosts.add(id(value))
             for name in cast("tuple[str, ...]", named):
                 self.note(getattr, value, name, f"{path}.{name}", vouched=True)
             return
         inside = bool(cls.__module__.startswith("varigrad.")) and (counted or issubclass(cls, Counted))
         counted = bool(inside or issubclass(cls, Counted))
+        self.follow(getattr(value, "__wrapped__", None), path)  # of functools.lru_cache and its like
         attributes: Any = getattr(value, "__dict__", None)
+        self.looked_into |= {id(value), id(attributes)}
         if isinstance(attributes, dict):
             names: set[str] = self.names & attributes.keys()
             for name in sorted(names.difference(getattr(cls, "moved_on", ()))):

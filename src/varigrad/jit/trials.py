@@ -10,13 +10,13 @@ import numpy as np
 from varigrad import randomness
 from varigrad.dtypes import Array
 from varigrad.jit.errors import JitError
-from varigrad.jit.graph import HOST, Graph
-from varigrad.jit.signature import Build
 from varigrad.jit.executors import Executor
+from varigrad.jit.graph import HOST, Graph, Node
+from varigrad.jit.signature import Build
 from varigrad.randomness import NextSeed
 from varigrad.tensor import Tensor, Variable
 
-__all__ = ["compared"]
+__all__ = ["compared", "owners"]
 
 _RELATIVE = 1e-5  # sums and products may be rounded in another order
 
@@ -58,10 +58,10 @@ class _State:
             for tensor in (*node.targets, *node.state):
                 self._tensors.setdefault(tensor.id, tensor)
             if node.kernel == HOST:
-                self._hosts += _owners(node.compute)
+                self._hosts += owners(node)
             for value in node.attrs.values():
                 if isinstance(value, NextSeed):
-                    self._hosts += _owners(value.draw)
+                    self._hosts.append(value.draw.__self__)  # pyright: ignore
         self.labels = [
             f"the variable {t.name!r}" if isinstance(t, Variable) else "an optimizer's slots"
             for t in self._tensors.values()
@@ -87,8 +87,9 @@ class _State:
             randomness.generator().bit_generator.state = held.drawn
 
 
-def _owners(compute: Any) -> Iterator[Any]:
-    """The objects whose counters a host function moves on: what it is a method of or closes over."""
+def owners(node: Node) -> Iterator[Any]:
+    """The objects whose counters a host node moves on: what its function is a method of or closes over."""
+    compute: Any = node.compute
     owner = getattr(compute, "__self__", None)
     if owner is not None:
         yield owner
