@@ -161,7 +161,7 @@ def _weights_by_place(found: Mapping[str, Array], document: Mapping[str, Any], m
     from varigrad.io.keras.layout import places  # hardly any file needs it
 
     config: Any = stored_model(document)["config"]
-    inner = cast("Mapping[str, Any]", config) if isinstance(config, Mapping) else {}
+    inner: Mapping[str, Any] = cast("Mapping[str, Any]", config) if isinstance(config, Mapping) else {}
     names = {
         f"{place.path}/vars/{number}".lstrip("/"): weight.original_name
         for place in places(model, inner)
