@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -634,3 +635,19 @@ def test_outputs_of_one_layer_have_losses_of_their_own():
     model.compile(optimizer=vg.train.sgd(0.0), loss="mean_squared_error", metrics=["mae"])
     history = model.fit(np.zeros([1, 2, 1]), [[1.0], [3.0]], verbose=0).history
     assert history == {"loss": [10.0], "rnn_loss_0": [1.0], "rnn_loss_1": [9.0], "rnn_mae_0": [1.0], "rnn_mae_1": [3.0]}
+
+
+def test_two_threads_train_two_models_as_one_after_the_other_would():
+    def train(jit):
+        model = make_model()
+        model.compile(optimizer="adam", loss="mean_squared_error", metrics=["mae"], jit=jit)
+        history = model.fit(X, Y, batch_size=4, epochs=5, shuffle=False, verbose=0).history
+        return history, weights(model)
+
+    alone = [train(jit) for jit in (False, True)]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(train, (False, True)))
+    for (history, values), (its_history, its_values) in zip(alone, together, strict=True):
+        assert history == its_history
+        for ours, theirs in zip(values, its_values, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
