@@ -130,7 +130,15 @@ def _backprop_filter(
     dy = dy if dy.is_dense else b.copy(dy)
     steps, of_dy, result = dense(x.shape), dense(dy.shape), dense(tuple(filter_shape))
     rows = [Row(w, d * s, 0, r) for w, d, s, r in zip(window, dilations, steps[1:-1], result, strict=False)]
-    rows.append(Row(channels, 1, 0, filters))
+    if dilations[-1] == 1:
+        rows[-1] = Row(window[-1] * channels, 1, 0, filters)  # one run of numbers in the images
+    else:
+        rows.append(Row(channels, 1, 0, filters))
+    along = rows[-1].size
+    tile = next((size for size in (6, 5, 4) if along % size == 0 and along >= 4 * size), 0)
+    if tile:
+        # Tiles come first: there are enough of them to divide the work by.
+        rows = [Row(along // tile, tile, 0, tile * filters), *rows[:-1], Row(tile, 1, 0, filters)]
     inner = [Inner(dy.shape[0], steps[0], of_dy[0])]
     inner += [
         Inner(n, s * step, f) for n, s, step, f in zip(dy.shape[1:-1], strides, steps[1:-1], of_dy[1:-1], strict=True)

@@ -28,15 +28,12 @@ def fetcher(places: Places, lowered: Lowered) -> Callable[[Sequence[Any]], list[
     names: dict[str, Any] = {"array": np.array, "empty": np.empty, "own": own, "Gone": DisposedError}
     owned: list[str] = []
     items = ["None"]
+    hosts = [(first, node.compute) for first, node in lowered.hosts]
     for at, value in enumerate(lowered.sources):
-        if value.source is None:
-            # Several numbers of the host come of one call.
-            assert value.node is not None
-            if value is value.node.outputs[0]:
-                names[f"h{at}"] = value.node.compute
-                items.append(f"*h{at}()")
-            continue
-        items.append(_fetched(at, value, names, owned, updated))
+        if value.source is not None:
+            items.append(_fetched(at, value, names, owned, updated))
+        items += _asked(at, hosts, names)
+    items += _asked(len(lowered.sources), hosts, names)
     for view in places.made:
         names[f"d_{view.kind.llvm}"] = DTYPES[view.kind.char]
         items.append(f"empty({view.shape!r}, d_{view.kind.llvm})")
@@ -47,6 +44,16 @@ def fetcher(places: Places, lowered: Lowered) -> Callable[[Sequence[Any]], list[
     lines += [f"  return [{', '.join(items)}]", " except Gone:", "  return None"]
     exec("\n".join(lines), names)
     return names["fetch"]
+
+
+def _asked(at: int, hosts: list[tuple[int, Any]], names: dict[str, Any]) -> list[str]:
+    """The calls of the host whose numbers come at this place or, if they give none, after those before it."""
+    calls: list[str] = []
+    while hosts and hosts[0][0] <= at:
+        name = f"h{len(names)}"
+        names[name] = hosts.pop(0)[1]
+        calls.append(f"*{name}()")
+    return calls
 
 
 def _fetched(at: int, value: Value, names: dict[str, Any], owned: list[str], updated: set[int]) -> str:

@@ -21,7 +21,7 @@ from varigrad.dtypes import Array
 
 __all__ = ["Kernels", "Segment"]
 
-_SHARED = 1 << 16  # elements computed from which on a step is shared with other threads
+_SHARED = 1 << 15  # elements computed from which on a step is shared with other threads
 _CHUNKS = 4  # for each thread, so that one that comes late leaves no gap
 
 

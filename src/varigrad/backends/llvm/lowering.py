@@ -20,6 +20,7 @@ from varigrad.backends.llvm.builder import Builder
 from varigrad.backends.llvm.code import BOOL, Kind, kind_of
 from varigrad.backends.llvm.elementwise import LOWERINGS, Lowering
 from varigrad.backends.llvm.operations import HostCall, Operation, Val, View, whole
+from varigrad.dtypes import Array
 from varigrad.jit.graph import HOST, Graph, Node, Value
 
 __all__ = ["OTHER", "RULES", "Lowered", "lower"]
@@ -40,12 +41,16 @@ RULES: dict[str, Callable[..., Any]] = {
 
 
 class Lowered(NamedTuple):
-    """The operations of a graph, where its values come from, and what it returns."""
+    """The operations of a graph, where its values come from, and what it returns.
+
+    `hosts` are the nodes that ask the host for numbers, in order, each with the place of its first among the sources.
+    """
 
     operations: list[Operation]
     sources: list[Value]
     source_vals: list[Val]
     outputs: list[View]
+    hosts: list[tuple[int, Node]]
 
 
 class _Lowering:
@@ -56,7 +61,9 @@ class _Lowering:
         self.sources: list[Value] = []
         self.source_vals: list[Val] = []
         self.places: dict[int, View] = {}  # the memory of variables and slots, by the tensor's id
+        self.hosts: list[tuple[int, Node]] = []
         self.returned: set[Val] = set()
+        self.tangled = _tangled(graph)
         self.last_read = {value: at for at, node in enumerate(graph.nodes) for value in node.inputs}
         self.last_read |= dict.fromkeys(graph.outputs, len(graph.nodes))
 
@@ -69,7 +76,7 @@ class _Lowering:
             outputs = self.lowered(node)
             self.views.update(zip(node.outputs, outputs, strict=True))
         outputs = [self.output(self.views[value]) for value in self.graph.outputs]
-        return Lowered(self.builder.operations, self.sources, self.source_vals, outputs)
+        return Lowered(self.builder.operations, self.sources, self.source_vals, outputs, self.hosts)
 
     def source(self, value: Value) -> View:
         kind = kind_of(value.dtype) or OTHER
@@ -131,7 +138,7 @@ class _Lowering:
 
     def update(self, node: Node, inputs: list[View]) -> Any:
         rule = optimizers.UPDATES.get(node.kernel)
-        if rule is None:
+        if rule is None or not self.tangled.isdisjoint([tensor.id for tensor in (*node.targets, *node.state)]):
             return None
         count, slots = len(node.targets), len(node.inputs) - len(node.state)
         places = [self.places[tensor.id] for tensor in (*node.targets, *node.state)]
@@ -139,6 +146,7 @@ class _Lowering:
 
     def numbers_of_host(self, node: Node) -> list[View]:
         """Numbers that the host computes at each step: sources, for they depend on nothing here."""
+        self.hosts.append((len(self.sources), node))
         made: list[View] = []
         for value in node.outputs:
             val = Val(value.shape, kind_of(value.dtype) or OTHER, source=len(self.sources))
@@ -161,6 +169,27 @@ class _Lowering:
             outputs.append(Val(value.shape, kind_of(value.dtype) or OTHER, home=home))
         self.builder.operations.append(HostCall(node, ready, outputs))
         return [whole(val) for val in outputs]
+
+
+def _tangled(graph: Graph) -> set[int]:
+    """The ids of tensors that share memory with others, as the slots of one variable do with those of its group: what
+    is done to them is done one after the other, by NumPy."""
+    found: set[int] = set()
+    sources = [value.source for value in graph.sources()]
+    tensors = [s.what for s in sources if s is not None and s.kind in ("tensor", "variable")]
+    spans = sorted([(*_span(tensor.storage), tensor.id) for tensor in tensors if tensor.storage.nbytes])
+    reach, owner = 0, 0
+    for start, end, number in spans:
+        if start < reach:
+            found.update((owner, number))
+        if end > reach:
+            reach, owner = end, number
+    return found
+
+
+def _span(array: Array) -> tuple[int, int]:
+    start: int = array.__array_interface__["data"][0]
+    return start, start + array.nbytes
 
 
 def _fits(lowering: Lowering, inputs: Sequence[View]) -> bool:

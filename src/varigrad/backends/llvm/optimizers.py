@@ -178,6 +178,13 @@ def _added(b: Builder, x: Updated, changes: Views) -> list[View] | None:
     return after
 
 
+def _clear(b: Builder, x: Updated) -> list[View] | None:
+    if x.targets:
+        return None
+    cleared = [b.full((place.size,), 0, place.kind, into=_flat(place)) for place in x.places]
+    return [_whole_of(b, place, [zeros.val]) for place, zeros in zip(x.places, cleared, strict=True)]
+
+
 def _assign(b: Builder, x: Updated) -> list[View] | None:
     (value,), (place,) = x.inputs, x.places
     if value.kind is not place.kind:
@@ -198,5 +205,6 @@ UPDATES: dict[str, Update] = {
     "ApplyNesterovMomentum": _optimizer(_nesterov),
     "ApplyRMSProp": _optimizer(_rmsprop),
     "Assign": _assign,
+    "Clear": _clear,
     "MovingAverage": _moving_average,
 }
