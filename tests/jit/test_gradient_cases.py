@@ -55,7 +55,7 @@ def flat(value):
 
 @pytest.fixture(autouse=True)
 def executor():
-    """NumPy's here; `tests/llvm` runs the same cases as machine code."""
+    """NumPy's here; `tests/native` runs the same cases as machine code."""
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -25,7 +25,7 @@ class Executor(Protocol):
 
 
 def _native(graph: Graph) -> Executor:
-    from varigrad.backends.llvm.program import NativeProgram  # needs llvmlite, which takes its time
+    from varigrad.backends.native.program import NativeProgram  # needs llvmlite, which takes its time
 
     return NativeProgram(graph)
 

@@ -1,0 +1,147 @@
+"""`Builder`: writes down operations, one after the other; what rules of lowering are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from varigrad.backends.native.code import BOOL, Kind
+from varigrad.backends.native.operations import (
+    Join,
+    Map,
+    Operation,
+    Reduce,
+    Routine,
+    RoutineCode,
+    Shape,
+    Val,
+    View,
+    whole,
+)
+
+__all__ = ["Builder"]
+
+
+class Builder:
+    """The operations so far. Methods take views and give a view of what is computed."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self._known: dict[Any, Val] = {}  # what has been computed, by how
+
+    def map(
+        self,
+        name: str,
+        *inputs: View | float,
+        kind: Kind | None = None,
+        into: View | None = None,
+        **attrs: Any,
+    ) -> View:
+        """A function of numbers, of inputs that broadcast; `into` says in which memory the result lies."""
+        first = next(x for x in inputs if isinstance(x, View))
+        of_numbers = next((x for x in inputs if isinstance(x, View) and x.kind is not BOOL), first).kind
+        views = [x if isinstance(x, View) else self.number(x, of_numbers) for x in inputs]
+        shape = np.broadcast_shapes(*[x.shape for x in views]) if len(views) > 1 else first.shape
+        output = Val(shape, kind or first.kind, home=into)
+        views = [x if x.shape == shape else x.broadcast(shape) for x in views]
+        return self._append(Map(name, views, output, attrs), (name, repr(attrs), output.kind))
+
+    def number(self, value: float, kind: Kind) -> View:
+        """A constant of rank 0."""
+        return whole(Val((), kind, literal=value))
+
+    def cast(self, x: View, kind: Kind) -> View:
+        """The same numbers as another kind."""
+        if x.kind is kind:
+            return x
+        output = Val(x.shape, kind)
+        return self._append(Map("Cast", [x], output, {"kind": kind}), ("Cast", kind))
+
+    def compare(self, name: str, *inputs: View | float) -> View:
+        """A function of numbers that says true or false."""
+        return self.map(name, *inputs, kind=BOOL)
+
+    def reduce(self, how: str, x: View, axes: Sequence[int], keep: bool = False) -> View:
+        """A sum, product, maximum … along axes."""
+        gone = {axis for axis in axes if x.shape[axis] != 1}
+        shape = tuple(1 if a in axes else n for a, n in enumerate(x.shape) if keep or a not in axes)
+        if not gone:
+            return self.reshape(self.map("Copy", x), shape)
+        kept = [a for a, n in enumerate(x.shape) if a not in gone and n != 1]
+        reduced = sorted(gone)
+        rows = not kept or kept[-1] < reduced[-1]
+        x = x.permuted([*kept, *reduced] if rows else [*reduced, *kept])
+        output = Val(tuple(n for n in shape if n != 1), x.kind)
+        return self.reshape(self._append(Reduce(how, x, output, rows), (how, rows, output.shape)), shape)
+
+    def reshape(self, x: View, shape: Shape) -> View:
+        """The same numbers in another shape."""
+        if x.shape == shape:
+            return x
+        view = x.reshaped(shape)
+        return self.copy(x).reshaped(shape) if view is None else view  # pyright: ignore[reportReturnType]
+
+    def copy(self, x: View, into: View | None = None) -> View:
+        """The same numbers side by side in memory."""
+        return self.map("Copy", x, into=into)
+
+    def whole(self, x: View) -> View:
+        """The same numbers as all of some value; x itself if it is."""
+        return x if x.is_whole and x.val.literal is None else self.copy(x)
+
+    def routine(
+        self, code: RoutineCode, inputs: Sequence[View], shape: Shape, kind: Kind | None = None, parts: int = 1
+    ) -> View:
+        """What a routine makes."""
+        output = Val(shape, kind or inputs[0].kind)
+        routine = Routine(code, [self._in_memory(x) for x in inputs], [output], parts)
+        return self._append(routine, (code.key, tuple(code.numbers)))
+
+    def _append(self, op: Map | Reduce | Routine, what: Any) -> View:
+        """The result of an operation; of one like it, if there was one."""
+        (output,) = op.outputs
+        if output.home is None:
+            key = what, output.kind, tuple([x.identity for x in op.inputs])
+            known = self._known.setdefault(key, output)
+            if known is not output:
+                return whole(known)
+        self.operations.append(op)
+        return whole(output)
+
+    def _in_memory(self, x: View) -> View:
+        """The same view, of a value that lies in memory where it was a constant."""
+        return x if x.val.literal is None else View(self.copy(whole(x.val)).val, x.shape, x.strides, x.offset)
+
+    def full(self, shape: Shape, value: float, kind: Kind, into: View | None = None) -> View:
+        """An array with one number everywhere."""
+        output = Val(shape, kind, home=into)
+        self.operations.append(Map("Copy", [self.number(value, kind).broadcast(shape)], output, {}))
+        return whole(output)
+
+    def assemble(self, parts: Sequence[tuple[View, View]], root: Val) -> View:
+        """An array of which each part is a copy: pairs of what is copied and where in the memory of `root`."""
+        return self.joined([self.copy(x, into=place).val for x, place in parts], root)
+
+    def joined(self, parts: Sequence[Val], root: Val) -> View:
+        """All of a value's memory, once its parts are written."""
+        output = Val(root.shape, root.kind, home=whole(root))
+        self.operations.append(Join(parts, output))
+        return whole(output)
+
+    def pack(self, parts: Sequence[View]) -> View:
+        """Arrays of one shape as the slices of a new first axis."""
+        shape = parts[0].shape
+        root = Val((len(parts), *shape), parts[0].kind)
+        one = (1, *shape)
+        begin = [0] * len(shape)
+        pairs = [(self.reshape(x, one), whole(root).part([at, *begin], one)) for at, x in enumerate(parts)]
+        return self.assemble(pairs, root)
+
+    def padded(self, x: View, before: Sequence[int], shape: Shape, value: float, steps: Sequence[int]) -> View:
+        """An array with one number everywhere, and x in it from `before` on, `steps` apart."""
+        root = Val(shape, x.kind)
+        background = self.full(shape, value, x.kind, into=whole(root))
+        inside = self.copy(x, into=whole(root).part(before, x.shape, steps))
+        return self.joined([background.val, inside.val], root)

@@ -1,0 +1,271 @@
+"""Sums of products as register-tiled loops: what matrix products and convolutions have in common.
+
+c[rows, n] = sum over inner of a[rows, inner] * b[batch, inner, n], where each axis has a stride in each of the arrays,
+and n lies side by side in b and c. A tile of rows times a strip of n stays in registers while the sum runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from varigrad.backends.native.accumulation import Accumulator
+from varigrad.backends.native.code import Code, Index, Kind
+
+__all__ = ["Contraction", "Inner", "Row"]
+
+_UNROLLED = 4  # an innermost sum this long or shorter is written out
+
+
+class Row(NamedTuple):
+    """An axis of the result: its length and its strides in a, b and c."""
+
+    size: int
+    a: int
+    b: int
+    c: int
+
+
+class Inner(NamedTuple):
+    """An axis that is summed over: its length and its strides in a and b."""
+
+    size: int
+    a: int
+    b: int
+
+
+class Contraction(NamedTuple):
+    """One such sum of products. The last axis of rows is that which tiles are cut from.
+
+    The first `repeats` axes that are summed over go around everything else: what they bring is added to the result in
+    memory. That is for long sums whose factors only fit the cache a part at a time.
+
+    b may be packed: `strip` is then how far apart its strips lie, each of `strip_width` of n.
+    """
+
+    rows: tuple[Row, ...]
+    inner: tuple[Inner, ...]
+    n: int
+    kind: Kind
+    lanes: int
+    repeats: int = 0
+    strip: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[Row],
+        inner: Sequence[Inner],
+        n: int,
+        kind: Kind,
+        lanes: int,
+        repeats: int = 0,
+        strip: int = 0,
+    ) -> Contraction:
+        """The same with fewer axes, where two are gone through as one."""
+        merged = [*inner[:repeats], *_merged(inner[repeats:])]
+        fewer = [*rows[:1], *_merged(rows[1:])] if len(rows) > 1 else rows
+        return cls(tuple(fewer), tuple(merged), n, kind, lanes, repeats, strip)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for routines whose code is the same."""
+        return ("contraction", *self)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """None."""
+        return ()
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the work may be divided."""
+        return self.rows[0].size if len(self.rows) > 1 else -(-self.n // (self.lanes * self._tile[1]))
+
+    @property
+    def work(self) -> int:
+        """How much there is to do, in elements computed."""
+        return prod([axis.size for axis in (*self.rows, *self.inner)]) * self.n // 4
+
+    @property
+    def _tile(self) -> tuple[int, int]:
+        """The most rows of a tile, and the vectors of a strip: together what the registers hold."""
+        registers = 24 if self.lanes == 16 else 12
+        vectors = -(-self.n // self.lanes)
+        rows = self.rows[-1].size
+        strip = min(vectors, max(2, registers // rows) if rows < 6 and not self.strip else 2)
+        return max(1, min(rows, registers // strip)), strip
+
+    def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
+        """Writes the loops, for the part of the work from `begin` to `end`."""
+        _Writer(self, code, pointers).run(begin, end)
+
+
+class _Writer:
+    def __init__(self, plan: Contraction, code: Code, pointers: Sequence[str]) -> None:
+        self.plan = plan
+        self.code = code
+        self.a, self.b, self.c = pointers
+        self.lanes = min(plan.lanes, 1 << (plan.n - 1).bit_length())
+        self.most, self.strip = plan._tile  # pyright: ignore[reportPrivateUsage]
+        self.strip_index: Index = 0
+
+    def run(self, begin: Index, end: Index) -> None:
+        plan = self.plan
+        if not plan.repeats:
+            self.pass_over((0, 0, 0), begin, end)
+            return
+        self.clear(begin, end)
+        self.repeat(plan.inner[: plan.repeats], (0, 0, 0), begin, end)
+
+    def repeat(self, inner: Sequence[Inner], places: tuple[Index, Index, Index], begin: Index, end: Index) -> None:
+        if not inner:
+            self.pass_over(places, begin, end)
+            return
+        axis = inner[0]
+        with self.code.loop(0, axis.size) as index:
+            at = self.moved(places, Row(axis.size, axis.a, axis.b, 0), index)
+            self.repeat(inner[1:], at, begin, end)
+
+    def pass_over(self, places: tuple[Index, Index, Index], begin: Index, end: Index) -> None:
+        *outer, last = self.plan.rows
+        if outer:
+            with self.code.loop(begin, end) as index:
+                places = self.moved(places, outer[0], index)
+                self.strips(
+                    0, None, lambda n, width: self.over(outer[1:], places, lambda at: self.tiles(at, last, n, width))
+                )
+        else:
+            self.strips(begin, end, lambda n, width: self.tiles(places, last, n, width))
+
+    def moved(self, places: tuple[Index, Index, Index], row: Row, index: Index) -> tuple[Index, Index, Index]:
+        code = self.code
+        strides = (row.a, row.b, row.c)
+        a, b, c = [code.plus(place, code.times(index, stride)) for place, stride in zip(places, strides)]
+        return a, b, c
+
+    def over(
+        self,
+        rows: Sequence[Row],
+        places: tuple[Index, Index, Index],
+        body: Callable[[tuple[Index, Index, Index]], None],
+    ) -> None:
+        if not rows:
+            body(places)
+            return
+        with self.code.loop(0, rows[0].size) as index:
+            self.over(rows[1:], self.moved(places, rows[0], index), body)
+
+    def strips(self, begin: Index, end: Index | None, body: Callable[[Index, int], None]) -> None:
+        """Strips of n, from one to another or all of them."""
+        code = self.code
+        width = self.lanes * self.strip
+        count, rest = divmod(self.plan.n, width)
+        last = count if end is None else code.least(end, count) if rest else end
+        if count:
+            with code.loop(begin, last) as index:
+                self.strip_index = index
+                body(code.times(index, width), width)
+        if rest and end is None:
+            body(count * width, rest)
+        elif rest:
+            with code.when(code.pure(f"icmp sgt i64 {end}, {count}")):
+                body(count * width, rest)
+
+    def tiles(self, places: tuple[Index, Index, Index], row: Row, n: Index, width: int) -> None:
+        """The last axis of rows, in tiles whose sizes differ by one at most."""
+        count = -(-row.size // self.most)
+        size, larger = divmod(row.size, count)
+        first = 0
+        for rows, number in ((size + 1, larger), (size, count - larger)):
+            if number:
+                with self.code.loop(first, first + rows * number, rows) as index:
+                    self.tile(self.moved(places, row, index), row, rows, n, width)
+                first += rows * number
+
+    def place_in_b(self, n: Index) -> Index:
+        """Where a strip of n begins."""
+        plan, code = self.plan, self.code
+        if not plan.strip or isinstance(n, int):
+            return n // (self.lanes * self.strip) * plan.strip if plan.strip and isinstance(n, int) else n
+        return code.times(self.strip_index, plan.strip)
+
+    def tile(self, places: tuple[Index, Index, Index], row: Row, rows: int, n: Index, width: int) -> None:
+        """One tile: the sum, and its result to memory."""
+        code, kind, lanes = self.code, self.plan.kind, self.lanes
+        vectors = range(0, width, lanes)
+        a, b, c = places
+        sums = [[Accumulator(code, "dot", kind, lanes, 1) for _ in vectors] for _ in range(rows)]
+        for r, line in enumerate(sums):
+            for first, accumulator in zip(vectors, line, strict=True):
+                held = None
+                if self.plan.repeats:
+                    place = code.plus(code.plus(c, n), r * row.c + first)
+                    held = code.load(self.c, place, kind, lanes, min(lanes, width - first))
+                accumulator.start(held)
+        self.sum(self.plan.inner[self.plan.repeats :], a, code.plus(b, self.place_in_b(n)), row, sums, width)
+        for r, line in enumerate(sums):
+            for first, accumulator in zip(vectors, line, strict=True):
+                place = code.plus(code.plus(c, n), r * row.c + first)
+                code.store(accumulator.vector(), self.c, place, min(lanes, width - first))
+
+    def sum(
+        self, inner: Sequence[Inner], a: Index, b: Index, row: Row, sums: list[list[Accumulator]], width: int
+    ) -> None:
+        code = self.code
+        if inner:
+            first, *rest = inner
+            if not rest and first.size <= _UNROLLED:
+                for k in range(first.size):
+                    self.sum(rest, code.plus(a, k * first.a), code.plus(b, k * first.b), row, sums, width)
+                return
+            with code.loop(0, first.size) as k:
+                here = code.plus(a, code.times(k, first.a)), code.plus(b, code.times(k, first.b))
+                self.sum(rest, *here, row, sums, width)
+            return
+        kind, lanes = self.plan.kind, self.lanes
+        strip = [
+            code.load(self.b, code.plus(b, first), kind, lanes, min(lanes, width - first))
+            for first in range(0, width, lanes)
+        ]
+        for r, line in enumerate(sums):
+            x = code.splat(code.load(self.a, code.plus(a, r * row.a), kind), lanes)
+            for y, accumulator in zip(strip, line, strict=True):
+                accumulator.take_product(x, y)
+
+    def clear(self, begin: Index, end: Index) -> None:
+        """Zeros where the result will be."""
+        code, plan = self.code, self.plan
+        zero = code.constant(0, plan.kind, self.lanes)
+        *outer, last = plan.rows
+
+        def strip(places: tuple[Index, Index, Index], n: Index, width: int) -> None:
+            with code.loop(0, last.size) as index:
+                _, _, c = self.moved(places, last, index)
+                for first in range(0, width, self.lanes):
+                    place = code.plus(code.plus(c, n), first)
+                    code.store(zero, self.c, place, min(self.lanes, width - first))
+
+        if outer:
+            with code.loop(begin, end) as index:
+                here = self.moved((0, 0, 0), outer[0], index)
+                self.strips(0, None, lambda n, width: self.over(outer[1:], here, lambda at: strip(at, n, width)))
+        else:
+            self.strips(begin, end, lambda n, width: strip((0, 0, 0), n, width))
+
+
+def _merged(axes: Sequence[Any]) -> list[Any]:
+    """Axes with those made one that lie in each other's order in every array, those of length 1 left out."""
+    result: list[Any] = []
+    for axis in axes:
+        if axis.size == 1 and len(axes) > 1:
+            continue
+        size, *strides = axis
+        if result:
+            before, *wider = result[-1]
+            if all(w == s * size for w, s in zip(wider, strides, strict=True)):
+                result[-1] = type(axis)(before * size, *strides)
+                continue
+        result.append(axis)
+    return result or list(axes[-1:])

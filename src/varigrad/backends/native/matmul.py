@@ -1,0 +1,141 @@
+"""Lowering of matrix products: small ones to loops of their own, large ones to BLAS, thin ones to maps and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from varigrad.backends.native.blas import Product
+from varigrad.backends.native.builder import Builder
+from varigrad.backends.native.contraction import Contraction, Inner, Row
+from varigrad.backends.native.machine import vector_lanes
+from varigrad.backends.native.operations import Shape, View
+from varigrad.backends.native.packing import packed, second_factor
+
+__all__ = ["RULES", "activated", "product"]
+
+# Multiplications from which BLAS, which packs its factors first, is faster.
+_LARGE = 1 << 40
+# Multiplications from which it pays to lay the second factor out in strips.
+_PACKED = 1 << 18
+# Elements from which a first factor whose columns lie side by side is turned around.
+_REARRANGED = 1 << 14
+_LONG = 1024  # sums from which on are taken in blocks
+
+
+def _batch_mat_mul(b: Builder, x: View, y: View, transpose_a: bool, transpose_b: bool) -> View | None:
+    if x.kind.char == "?":
+        return None
+    return product(b, _swapped(x) if transpose_a else x, _swapped(y) if transpose_b else y)
+
+
+def _swapped(x: View) -> View:
+    rank = len(x.shape)
+    return x.permuted([*range(rank - 2), rank - 1, rank - 2])
+
+
+def product(b: Builder, x: View, y: View) -> View:
+    """x [..., m, k] times y [..., k, n]."""
+    (m, k), n = x.shape[-2:], y.shape[-1]
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    shape = (*batch, m, n)
+    x, y = x.broadcast((*batch, m, k)), y.broadcast((*batch, k, n))
+    if not any(y.strides[:-2]) or prod(batch) == 1:
+        # One matrix for the whole batch: the batch is just more rows.
+        rows = x.reshaped((prod(batch) * m, k))
+        if rows is not None:
+            one = View(y.val, y.shape[-2:], y.strides[-2:], y.offset)
+            return b.reshape(_matrices(b, rows, one, (prod(batch) * m, n)), shape)
+    return _matrices(b, x, y, shape)
+
+
+def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
+    *batch, m, n = shape
+    k = x.shape[-1]
+    if k == 1:
+        return b.map("Multiply", x, y)
+    if n == 1:
+        return _times_vector(b, x, y)
+    if x.kind.is_float and m * n * k >= _LARGE:
+        routine = _blas(b, x, y, tuple(batch))
+        if routine is not None:
+            code, factors = routine
+            return b.routine(code, factors, shape, parts=code.parts)
+    lanes = vector_lanes()
+    y, per_batch, down, strip = second_factor(b, y, lanes, m * k * n >= _PACKED)
+    inner = Inner(k, x.strides[-1], down)
+    if x.strides[-1] != 1 and x.strides[-2] == 1 and k % lanes == 0 and m * k >= _REARRANGED and m * k * n >= _PACKED:
+        turned = packed(b, x, k, lanes)
+        x = View(turned.val, x.shape, (*turned.strides[:-3], *turned.strides[-2:]), turned.offset)
+        inner = Inner(k, 1, inner.b)
+    block = next((size for size in range(512, 255, -1) if k % size == 0), k) if k >= _LONG else k
+    blocks = [inner] if block == k else [Inner(k // block, block * inner.a, block * inner.b), Inner(block, *inner[1:])]
+    rows = [Row(size, x.strides[d], per_batch[d], m * n * prod(batch[d + 1 :])) for d, size in enumerate(batch)]
+    rows.append(Row(m, x.strides[-2], 0, n))
+    code = Contraction.of(rows, blocks, n, x.kind, lanes, len(blocks) - 1, strip)
+    return b.routine(code, [x, y], shape, parts=code.parts)
+
+
+def _times_vector(b: Builder, x: View, y: View) -> View:
+    """A matrix times a column, as sums along the axis that lies side by side."""
+    rank = len(x.shape)
+    column = _swapped(y)
+    if x.strides[-1] == 1 or x.strides[-2] != 1:
+        return b.reduce("sum", b.map("Multiply", x, column), (rank - 1,), keep=True)
+    total = b.reduce("sum", b.map("Multiply", _swapped(x), _swapped(column)), (rank - 2,), keep=True)
+    return _swapped(total)
+
+
+def _blas(b: Builder, x: View, y: View, batch: Shape) -> tuple[Product, list[View]] | None:
+    """The call of BLAS; None where the batch has no single stride."""
+    factors: list[View] = []
+    leading: list[int] = []
+    flags: list[bool] = []
+    steps: list[int] = []
+    for factor in (x, y):
+        if not _is_matrix(factor):
+            factor = b.copy(factor)
+        (rows, columns), (down, across) = factor.shape[-2:], factor.strides[-2:]
+        transposed = across != 1 and columns > 1
+        flags.append(transposed)
+        leading.append(max(across, rows) if transposed else max(down, columns))
+        flat = View(factor.val, batch, factor.strides[:-2]).reshaped((prod(batch),)) if batch else None
+        if batch and flat is None:
+            return None
+        steps.append(flat.strides[0] if flat is not None else 0)
+        factors.append(factor)
+    m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
+    code = Product(x.kind, flags[0], flags[1], m, n, k, leading[0], leading[1], prod(batch), steps[0], steps[1])
+    return code, factors
+
+
+def _is_matrix(x: View) -> bool:
+    """Whether BLAS can read it: one axis side by side, the other with a stride no shorter than that is long."""
+    (rows, columns), (down, across) = x.shape[-2:], x.strides[-2:]
+    return (across == 1 and down >= columns) or (down == 1 and across >= rows)
+
+
+_ACTIVATIONS = {"relu": "Relu", "elu": "Elu", "sigmoid": "Sigmoid"}
+
+
+def activated(b: Builder, y: View, bias: View | None, activation: str) -> View:
+    """A product with its bias added, through an activation."""
+    if bias is not None:
+        y = b.map("Add", y, bias)
+    return y if activation == "linear" else b.map(_ACTIVATIONS[activation], y)
+
+
+def _fused_mat_mul(
+    b: Builder, x: View, y: View, bias: View | None = None, *, transpose_a: bool, transpose_b: bool, activation: str
+) -> View | None:
+    result = _batch_mat_mul(b, x, y, transpose_a, transpose_b)
+    return None if result is None else activated(b, result, bias, activation)
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    "BatchMatMul": _batch_mat_mul,
+    "_FusedMatMul": _fused_mat_mul,
+}

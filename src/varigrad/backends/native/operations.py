@@ -1,0 +1,281 @@
+"""What a graph is lowered to: operations on views of values in memory.
+
+A `View` says where the elements of an array are found in the memory of a `Val`: an offset and strides, in elements.
+Reshaping, transposing, slicing and broadcasting only make other views. An operation is a `Map` (number by number), a
+`Reduce`, a `Routine` (machine code of its own shape, such as a matrix product) or a `HostCall` (a NumPy kernel).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from varigrad.backends.native.code import Code, Kind
+
+if TYPE_CHECKING:
+    from varigrad.jit.graph import Node
+
+__all__ = [
+    "HostCall",
+    "Join",
+    "Map",
+    "Operation",
+    "Reduce",
+    "Routine",
+    "RoutineCode",
+    "Shape",
+    "Val",
+    "View",
+    "dense",
+    "whole",
+]
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+class Val:
+    """An array that one operation makes, or that comes from outside (`source`: its number there).
+
+    `home` is where it lies in the memory of another value, if an operation writes it there. `literal` is the number, if
+    the array is a constant of one element.
+    """
+
+    __slots__ = ("home", "kind", "literal", "number", "shape", "source")
+    _numbers = itertools.count()
+
+    def __init__(
+        self,
+        shape: Shape,
+        kind: Kind,
+        source: int | None = None,
+        home: View | None = None,
+        literal: float | None = None,
+    ) -> None:
+        self.shape = shape
+        self.kind = kind
+        self.source = source
+        self.home = home
+        self.literal = literal
+        self.number = next(Val._numbers)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def root(self) -> Val:
+        """The value in whose memory this one lies."""
+        return self if self.home is None else self.home.val
+
+    @property
+    def start(self) -> int:
+        """Where in the memory of its root it begins, in elements."""
+        return 0 if self.home is None else self.home.offset
+
+    def __repr__(self) -> str:
+        return f"%{self.number}"
+
+
+class View:
+    """An array in the memory of a value."""
+
+    __slots__ = ("offset", "shape", "strides", "val")
+
+    def __init__(self, val: Val, shape: Shape, strides: Shape, offset: int = 0) -> None:
+        self.val = val
+        self.shape = shape
+        self.strides = strides
+        self.offset = offset
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of number."""
+        return self.val.kind
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Equal for views of the same numbers."""
+        val = self.val
+        source = val if val.literal is None else (repr(val.literal), val.kind)
+        return source, self.shape, self.strides, self.offset
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its elements lie side by side, in order."""
+        return all(n == 1 or s == d for n, s, d in zip(self.shape, self.strides, dense(self.shape)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of its value, in order."""
+        return self.offset == 0 and self.size == self.val.size and self.is_dense
+
+    def reshaped(self, shape: Shape) -> View | None:
+        """The same elements in another shape, or None where no strides lead to them."""
+        strides: list[int] = []
+        old = [(n, s) for n, s in zip(self.shape, self.strides) if n != 1]
+        place = 0
+        for n in shape:
+            if n == 1:
+                strides.append(0)
+                continue
+            # The axes of the old shape are split and merged from the front.
+            if place >= len(old):
+                return None
+            length, stride = old[place]
+            while length % n:
+                if place + 1 >= len(old):
+                    return None
+                following, step = old[place + 1]
+                if stride != following * step:
+                    return None
+                length, stride, place = length * following, step, place + 1
+            strides.append(stride * (length // n))
+            if length == n:
+                place += 1
+            else:
+                old[place] = (length // n, stride)
+        return View(self.val, shape, tuple(strides), self.offset)
+
+    def permuted(self, order: Sequence[int]) -> View:
+        """Its axes in another order."""
+        return View(self.val, tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order), self.offset)
+
+    def broadcast(self, shape: Shape) -> View:
+        """The same, repeated along axes of length 1 and new ones in front."""
+        missing = len(shape) - len(self.shape)
+        strides = [0] * missing
+        strides += [0 if n == 1 else s for n, s in zip(self.shape, self.strides)]
+        return View(self.val, shape, tuple(strides), self.offset)
+
+    def part(self, begin: Sequence[int], size: Shape, steps: Sequence[int] | None = None) -> View:
+        """On each axis, `size` elements from `begin` on, a step apart."""
+        offset = self.offset + sum([b * s for b, s in zip(begin, self.strides) if b])
+        strides = self.strides if steps is None else tuple(s * t for s, t in zip(self.strides, steps))
+        return View(self.val, size, strides, offset)
+
+    def span(self) -> tuple[int, int]:
+        """The first place in the value's memory that it touches, and the one after the last."""
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides)]
+        low = self.offset + sum([r for r in reach if r < 0])
+        return low, self.offset + sum([r for r in reach if r > 0]) + 1
+
+
+def dense(shape: Shape) -> Shape:
+    """The strides of an array whose elements lie side by side."""
+    strides: list[int] = []
+    step = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def whole(val: Val) -> View:
+    """All of a value."""
+    return View(val, val.shape, dense(val.shape))
+
+
+class Map:
+    """`name`, a row of `elementwise.LOWERINGS`, of inputs that all have the shape of the output."""
+
+    __slots__ = ("attrs", "inputs", "name", "output")
+
+    def __init__(self, name: str, inputs: Sequence[View], output: Val, attrs: Mapping[str, Any]) -> None:
+        self.name = name
+        self.inputs = list(inputs)
+        self.output = output
+        self.attrs = attrs
+
+    @property
+    def outputs(self) -> list[Val]:
+        """What it makes."""
+        return [self.output]
+
+
+class Reduce:
+    """A sum, a product … of an input along its last axes (`rows`) or its first ones: all that `output` lacks."""
+
+    __slots__ = ("how", "inputs", "output", "rows")
+
+    def __init__(self, how: str, x: View, output: Val, rows: bool) -> None:
+        self.how = how
+        self.inputs = [x]
+        self.output = output
+        self.rows = rows
+
+    @property
+    def outputs(self) -> list[Val]:
+        """What it makes."""
+        return [self.output]
+
+
+class RoutineCode(Protocol):
+    """How a routine is written."""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for routines whose code is the same."""
+        ...
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Integers that the code finds after its pointers."""
+        ...
+
+    @property
+    def work(self) -> int:
+        """How much there is to do, in elements computed."""
+        ...
+
+    def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
+        """Writes the code, of pointers to inputs and then to outputs, for the part of the work from begin to end."""
+        ...
+
+
+class Routine:
+    """Machine code of its own; `parts` is into how many the work may be divided."""
+
+    __slots__ = ("code", "inputs", "outputs", "parts")
+
+    def __init__(self, code: RoutineCode, inputs: Sequence[View], outputs: Sequence[Val], parts: int = 1) -> None:
+        self.code = code
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.parts = parts
+
+
+class Join:
+    """Makes one value of the parts that were written into the memory of its root; nothing runs for it."""
+
+    __slots__ = ("outputs", "parts")
+
+    def __init__(self, parts: Sequence[Val], output: Val) -> None:
+        self.parts = list(parts)
+        self.outputs = [output]
+
+    @property
+    def inputs(self) -> list[View]:
+        """What must be there first."""
+        return [whole(part) for part in self.parts]
+
+
+class HostCall:
+    """A node of the graph that runs as its NumPy kernel."""
+
+    __slots__ = ("inputs", "node", "outputs")
+
+    def __init__(self, node: Node, inputs: Sequence[View], outputs: Sequence[Val]) -> None:
+        self.node = node
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+
+
+Operation: TypeAlias = "Map | Reduce | Routine | Join | HostCall"

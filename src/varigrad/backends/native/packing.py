@@ -1,0 +1,134 @@
+"""The second factor of a product, laid out as strips [n / width, k, width], each side by side in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from varigrad.backends.native.builder import Builder
+from varigrad.backends.native.code import Code, Index, Kind, Operand
+from varigrad.backends.native.operations import Shape, View, dense
+
+__all__ = ["Factor", "packed", "second_factor"]
+
+
+class Factor(NamedTuple):
+    """Where a product finds its second factor [..., k, n]: the strides of what comes before, that of k, and that of its
+    strips, 0 if n lies side by side as a whole."""
+
+    view: View
+    outer: Shape
+    down: int
+    strip: int
+
+
+def second_factor(b: Builder, y: View, lanes: int, often: bool) -> Factor:
+    """y [..., k, n] as a product reads it best; `often` says whether it is gone through often enough to be packed."""
+    k, n = y.shape[-2:]
+    width = 2 * lanes
+    if n % width == 0 and (y.strides[-1] != 1 or (n > width and often)):
+        y = packed(b, y, width, lanes)
+        return Factor(y, y.strides[:-3], width, k * width)
+    if y.strides[-1] != 1:
+        y = b.copy(y)
+    return Factor(y, y.strides[:-2], y.strides[-2], 0)
+
+
+def packed(b: Builder, y: View, width: int, lanes: int) -> View:
+    """y [..., k, n], where the width divides n, as [..., n / width, k, width]."""
+    *batch, k, n = y.shape
+    shape = (*batch, n // width, k, width)
+    *outer, down, across = y.strides
+    if across != 1 and down == 1 and width % lanes == 0 and k >= lanes:
+        code = Transposition(tuple(batch), tuple(outer), k, n, across, width, y.kind, lanes)
+        return b.routine(code, [y], shape, parts=code.parts)
+    strips = View(y.val, shape, (*outer, across * width, down, across), y.offset)
+    return strips if n == width and across == 1 else b.copy(strips)
+
+
+class Transposition(NamedTuple):
+    """Packs a matrix whose columns lie side by side, a square of so many lanes at a time."""
+
+    batch: Shape
+    steps: Shape
+    k: int
+    n: int
+    across: int
+    width: int
+    kind: Kind
+    lanes: int
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for routines whose code is the same."""
+        return ("transposition", *self)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """None."""
+        return ()
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the work may be divided."""
+        return self.batch[0] if self.batch else self.n // self.width
+
+    @property
+    def work(self) -> int:
+        """How much there is to do, in elements computed."""
+        return prod(self.batch) * self.k * self.n * 2
+
+    def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
+        """Writes the loops, for the part of the work from `begin` to `end`."""
+        self._over(code, pointers, 0, (0, 0), (begin, end))
+
+    def _over(
+        self, code: Code, pointers: Sequence[str], axis: int, places: tuple[Index, Index], bounds: tuple[Index, Index]
+    ) -> None:
+        source, target = places
+        strip = self.k * self.width
+        if axis < len(self.batch):
+            following = dense((*self.batch, self.n // self.width * strip))[axis]
+            with code.loop(*bounds) as index:
+                at = (
+                    code.plus(source, code.times(index, self.steps[axis])),
+                    code.plus(target, code.times(index, following)),
+                )
+                after = self.batch[axis + 1] if axis + 1 < len(self.batch) else self.n // self.width
+                self._over(code, pointers, axis + 1, at, (0, after))
+            return
+        rest = self.k % self.lanes
+        with code.loop(*bounds) as index:
+            source = code.plus(source, code.times(index, self.width * self.across))
+            target = code.plus(target, code.times(index, strip))
+            with code.loop(0, self.width, self.lanes) as column:
+                start = code.plus(source, code.times(column, self.across)), code.plus(target, column)
+                with code.loop(0, self.k - rest, self.lanes) as row:
+                    at = code.plus(start[0], row), code.plus(start[1], code.times(row, self.width))
+                    self._square(code, pointers, at)
+                for row in range(self.k - rest, self.k):
+                    line = code.plus(start[0], row)
+                    x = code.gather(pointers[0], line, self.across, self.kind, self.lanes, self.lanes)
+                    code.store(x, pointers[1], code.plus(start[1], row * self.width))
+
+    def _square(self, code: Code, pointers: Sequence[str], places: tuple[Index, Index]) -> None:
+        source, target = places
+        lanes = self.lanes
+        lines = [
+            code.load(pointers[0], code.plus(source, lane * self.across), self.kind, lanes) for lane in range(lanes)
+        ]
+        for lane, x in enumerate(_transposed(code, lines)):
+            code.store(x, pointers[1], code.plus(target, lane * self.width))
+
+
+def _transposed(code: Code, lines: list[Operand]) -> list[Operand]:
+    """As many vectors as they have lanes, with rows for columns: interleaved by halves until all is in place."""
+    lanes = len(lines)
+    half = lanes // 2
+    low = [place for pair in range(half) for place in (pair, lanes + pair)]
+    high = [place + half for place in low]
+    for _ in range(lanes.bit_length() - 1):
+        pairs = [(lines[at], lines[at + half]) for at in range(half)]
+        lines = [code.shuffle(a, b, order) for a, b in pairs for order in (low, high)]
+    return lines

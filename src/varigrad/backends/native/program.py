@@ -1,0 +1,136 @@
+"""`NativeProgram`: a graph as machine code with, between its parts, the NumPy kernels that have no lowering."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from time import perf_counter_ns
+from typing import Any, cast
+
+import numpy as np
+
+from varigrad.backends.native.fetching import fetcher
+from varigrad.backends.native.fusion import Step, fuse
+from varigrad.backends.native.kernels import Kernels
+from varigrad.backends.native.lowering import Lowered, lower
+from varigrad.backends.native.machine import Library, assembly, build
+from varigrad.backends.native.operations import HostCall
+from varigrad.backends.native.places import Places
+from varigrad.backends.native.runtime import ENTER, arrays_can_be_read
+from varigrad.backends.native.state import State
+from varigrad.backends.native.threads import pool_address
+from varigrad.backends.native.tuning import Choice
+from varigrad.dtypes import Array
+from varigrad.engine import active_kernels, run_quietly
+from varigrad.errors import VariGradError
+from varigrad.jit.graph import Graph, Node
+from varigrad.jit.straight_line import Stale
+from varigrad.tensor import format_shape
+
+__all__ = ["NativeProgram"]
+
+
+class NativeProgram:
+    """A graph made ready to run. Calls may come from several threads at once."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._lowered: Lowered = lower(graph)
+        self._steps: list[Step] = fuse(self._lowered.operations, self._lowered.outputs)
+        self._places = Places(self._lowered, self._steps)
+        self._kernels = Kernels(self._steps, self._places)
+        self._library: Library = build(self._kernels.text)
+        self._segments = self._kernels.segments(self._library)
+        enter = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+        self._enter: Any = enter(self._library.address(ENTER))
+        self._fetch = fetcher(self._places, self._lowered)
+        self._states: list[State] = []  # those that no call is using
+        large = any(segment.is_large for segment in self._segments)
+        self._pool = pool_address(self._library) if large else 0
+        self._choice = Choice() if self._pool else None
+        self._readable = arrays_can_be_read()
+        self._is_plain = self._readable and self._choice is None and len(self._segments) == 1
+
+    def __call__(self, leaves: Sequence[Any]) -> list[Array]:
+        """The arrays that the graph returns, for these leaves of the arguments.
+
+        Raises:
+            Stale: A tensor that the graph reads was disposed of; nothing has run yet.
+        """
+        try:
+            state = self._states.pop()
+        except IndexError:
+            state = State(self._places, self._segments, self._pool)
+        arrays = self._fetch(leaves)
+        if arrays is None:
+            raise Stale
+        if self._is_plain:
+            self._enter(state.alone[0], id(arrays))
+        else:
+            self._run(state, arrays)
+        self._states.append(state)
+        return [arrays[place] for place in self._places.outputs]
+
+    def _run(self, state: State, arrays: list[Any]) -> None:
+        """All segments, and the NumPy kernels between them, on one thread or several."""
+        choice = self._choice
+        shared = choice is not None and choice.begin()
+        entries = state.shared if shared else state.alone
+        started = perf_counter_ns()
+        if len(self._segments) == 1:
+            self._run_segments(entries, state, arrays)
+        else:
+            run_quietly(self._run_segments, entries, state, arrays)
+        if choice is not None and choice.measuring:
+            choice.end(shared, perf_counter_ns() - started)
+
+    def _run_segments(self, entries: Sequence[int], state: State, arrays: list[Any]) -> None:
+        for segment, entry in zip(self._segments, entries, strict=True):
+            if segment.host is not None:
+                self._run_host(segment.host, state, arrays)
+            if self._readable:
+                self._enter(entry, id(arrays))
+            else:
+                for place in range(segment.first, segment.last):
+                    state.table[place] = arrays[place].ctypes.data
+                self._enter(entry, None)
+
+    def _run_host(self, step: HostCall, state: State, arrays: list[Any]) -> None:
+        node = step.node
+        inputs = [state.array(view, arrays) for view in step.inputs]
+        try:
+            results = _call(node, inputs)
+        except Exception as error:
+            raise _explained(node, error) from error
+        if node.is_update:
+            return
+        several = cast("Sequence[Any]", results if isinstance(results, (tuple, list)) else (results,))
+        for val, result in zip(step.outputs, several, strict=True):
+            arrays[self._places.slot[val]] = np.asarray(result)
+
+    # Seeing inside
+
+    def ir(self) -> str:
+        """The LLVM text of all kernels."""
+        return self._kernels.text
+
+    def asm(self) -> str:
+        """The assembly of all kernels."""
+        return assembly(self._kernels.text)
+
+
+def _call(node: Node, inputs: list[Array]) -> Any:
+    kernels, updates = active_kernels()
+    if not node.is_update:
+        return kernels[node.kernel](*inputs, **node.drawn_attrs())
+    count, slots = len(node.targets), len(inputs) - len(node.state)
+    return updates[node.kernel](inputs[:count], inputs[count:slots], inputs[slots:], **node.attrs)
+
+
+def _explained(node: Node, error: Exception) -> Exception:
+    """The error that eager mode would have raised."""
+    if isinstance(error, VariGradError):
+        return error
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    given = ", ".join([f"{format_shape(value.shape)} {value.dtype}" for value in node.inputs])
+    return kind(f"{node.kernel}: {error} (inputs: {given}; called at {node.site})")

@@ -1,0 +1,130 @@
+"""Machine code on disk, arrays in native code, and worker threads."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import varigrad as vg
+from varigrad.backends.native.tuning import Choice
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("VARIGRAD_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def doubled(compile_native):
+    x = vg.tensor(np.float32([1, 2, 3]))
+    return compile_native(lambda x: x * 2.0, x)(x)[0].tolist()
+
+
+def test_machine_code_is_kept_on_disk_and_found_again(cache, compile_native, monkeypatch):
+    assert doubled(compile_native) == [2, 4, 6]
+    (file,) = cache.iterdir()
+    from varigrad.backends.native import machine
+
+    def compile_again(text):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(machine, "_compile", compile_again)
+    assert doubled(compile_native) == [2, 4, 6]
+    assert list(cache.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("damage", [b"", b"nothing", b"x" * 5000])
+def test_a_damaged_file_is_ignored_and_replaced(cache, compile_native, damage):
+    doubled(compile_native)
+    (file,) = cache.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(damage)
+    assert doubled(compile_native) == [2, 4, 6]
+    assert file.read_bytes() == whole
+
+
+def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path, compile_native, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("VARIGRAD_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert doubled(compile_native) == [2, 4, 6]
+
+
+def test_processes_that_compile_the_same_at_once(cache):
+    code = """
+        import numpy as np
+        import varigrad as vg
+        f = vg.jit(lambda x: vg.tanh(x).sum(), executor="native")
+        x = vg.tensor(np.linspace(-1, 1, 100, dtype=np.float32))
+        f(x)
+        assert abs(f(x).item()) < 1e-5
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    processes = [subprocess.Popen(command, env={**os.environ, "VARIGRAD_CACHE_DIR": str(cache)}) for _ in range(3)]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_a_program_is_called_from_several_threads(compile_native):
+    random = np.random.default_rng(0)
+    inputs = [random.normal(size=(64, 96)).astype("f") for _ in range(24)]
+    w = vg.tensor(random.normal(size=(96, 80)).astype("f"))
+    compiled = compile_native(lambda x, w: vg.relu(vg.mat_mul(x, w)).sum(1), vg.tensor(inputs[0]), w)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda x: compiled(vg.tensor(x), w)[0], inputs))
+    for x, y in zip(inputs, found, strict=True):
+        np.testing.assert_allclose(y, np.maximum(x @ w.numpy(), 0).sum(1), rtol=1e-4)
+
+
+def test_large_steps_are_the_same_on_one_thread_and_on_two():
+    code = """
+        import numpy as np
+        import varigrad as vg
+        from varigrad.backends.native import program
+        class Always(program.Choice):
+            measuring = False
+            def __init__(self): pass
+            def begin(self): return True
+        program.Choice = Always
+        random = np.random.default_rng(0)
+        x, w = (vg.tensor(random.normal(size=s).astype("f")) for s in ((301, 200), (200, 333)))
+        images, filters = (vg.tensor(random.normal(size=s).astype("f")) for s in ((9, 16, 16, 8), (3, 3, 8, 32)))
+        def f(x, w, images, filters):
+            y = vg.softmax(vg.mat_mul(x, w) * 0.1)
+            return y, y.sum(0), vg.exp(x), vg.conv2d(images, filters, 1, "same"), x.transpose()
+        compiled = vg.jit(f, executor="native")
+        right = [np.asarray(v) for v in f(x, w, images, filters)]
+        for _ in range(50):
+            for ours, value in zip(compiled(x, w, images, filters), right, strict=True):
+                np.testing.assert_allclose(np.asarray(ours), value, rtol=1e-4, atol=1e-4)
+    """
+    environment = {**os.environ, "VARIGRAD_NUM_THREADS": "3"}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=True, timeout=300)
+
+
+def test_the_faster_of_two_ways_is_taken():
+    choice = Choice()
+    for _ in range(10):
+        second = choice.begin()
+        choice.end(second, 100 if second else 200)
+    assert not choice.measuring
+    assert choice.begin()
+
+
+def test_one_thread_is_kept_where_two_are_no_faster():
+    choice = Choice()
+    for _ in range(10):
+        second = choice.begin()
+        choice.end(second, 300 if second else 200)
+    assert not choice.measuring
+    assert not choice.begin()
+
+
+def test_text_and_assembly_can_be_seen(compile_native):
+    x = vg.tensor(np.float32([1, 2, 3]))
+    program = compile_native(lambda x: vg.exp(x), x).program
+    assert "define void @kernel_0" in program.ir()
+    assert "kernel_0:" in program.asm()
