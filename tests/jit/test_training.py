@@ -1,5 +1,7 @@
 """Compiled training steps against the same steps as written."""
 
+from contextvars import Context
+
 import numpy as np
 import pytest
 
@@ -426,3 +428,19 @@ def test_checking_finds_a_kernel_that_does_not_give_the_same_twice():
     f(vg.scalar(0.0))
     with pytest.raises(vg.JitError, match="differ in its result"):
         f(vg.scalar(0.0))
+
+
+def test_a_step_runs_without_anybody_observing(executor):
+    # The tests' own observer goes through another branch.
+    def everything():
+        optimizer = vg.train.adam(0.1)
+        w = vg.variable([1.0, 2.0])
+        step = vg.jit(lambda x: optimizer.minimize(lambda: ((w - x) ** 2).sum(), return_cost=True))
+        double = vg.jit(lambda x: x * 2)
+        return [(step(vg.scalar(3.0)).item(), double(w + 0).tolist()) for _ in range(4)], step.compilations
+
+    found, compilations = Context().run(everything)
+    assert compilations == 1
+    assert found[0] == (5, [pytest.approx(2.2), pytest.approx(4.2)])
+    costs = [cost for cost, _ in found]
+    assert costs == sorted(costs, reverse=True)

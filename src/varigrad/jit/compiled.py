@@ -61,7 +61,6 @@ class _Trace:
         sources = [value.source for value in graph.sources()]
         self.variables = tuple([s.what for s in sources if s is not None and s.kind == "variable"])
         self.lock = threading.RLock()
-        self.calls = 0
 
     def failure(self, leaves: Sequence[Any]) -> str | None:
         """Why it does not hold for a call, in words."""
@@ -73,11 +72,9 @@ class _Trace:
                 )
         return self.guards.failure()
 
-    def holds(self, leaves: Sequence[Any]) -> bool:
-        """Whether it holds for a call."""
-        return self.guards.hold() and (
-            not self.known or all(repr(leaves[i]) == repr(value) for i, value in self.known.items())
-        )
+    def knows(self, leaves: Sequence[Any]) -> bool:
+        """Whether the numbers that it was compiled for are those of a call."""
+        return all(repr(leaves[position]) == repr(value) for position, value in self.known.items())
 
 
 class CompiledFunction(Generic[P, R]):
@@ -103,7 +100,7 @@ class CompiledFunction(Generic[P, R]):
         objects: list[Any] = []
         key = flatten(args, kwargs, leaves, objects)
         for trace in self._traces.get(key, ()):
-            if trace.holds(leaves):
+            if trace.guards.hold() and (not trace.known or trace.knows(leaves)):
                 if observers and any(_is_watching(o, leaves, trace.variables) for o in observers):
                     return self.function(*args, **kwargs)
                 try:
@@ -115,10 +112,9 @@ class CompiledFunction(Generic[P, R]):
             return self.function(*args, **kwargs)
         with self._lock:
             # Another thread may have compiled it meanwhile.
-            trace = next((trace for trace in self._traces.get(key, ()) if trace.holds(leaves)), None)
-            if trace is None:
+            if not any(trace.guards.hold() and trace.knows(leaves) for trace in self._traces.get(key, ())):
                 return self._trace(args, kwargs, key, leaves, objects)
-        return self._run(trace, args, kwargs, leaves, observers)
+        return self(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A compiled method: each object has compilations of its own."""
@@ -131,7 +127,7 @@ class CompiledFunction(Generic[P, R]):
         return bound
 
     def __reduce__(self) -> Any:
-        return jit, (self.function,)
+        return CompiledFunction, (self.function, self.check, self.executor)
 
     # Running
 
@@ -143,11 +139,15 @@ class CompiledFunction(Generic[P, R]):
         leaves: Sequence[Any],
         observers: Sequence[Observer],
     ) -> Any:
-        trace.calls += 1
+        if not (observers or self.check):
+            if not trace.updates:
+                return trace.build([Tensor(array) for array in trace.program(leaves)], leaves)
+            with trace.lock:
+                return trace.build([Tensor(array) for array in trace.program(leaves)], leaves)
         if self.check:
             with trace.lock:
                 return compared(self._name, trace.program, trace.build, leaves, lambda: self.function(*args, **kwargs))
-        started = perf_counter_ns() if observers else 0
+        started = perf_counter_ns()
         if trace.updates:
             with trace.lock:
                 for observer in observers:
@@ -156,7 +156,7 @@ class CompiledFunction(Generic[P, R]):
         else:
             arrays = trace.program(leaves)
         outputs = [Tensor(array) for array in arrays]
-        if observers and outputs:
+        if outputs:
             given = tuple([leaf for leaf in leaves if isinstance(leaf, Tensor)])
             for observer in observers:
                 observer.ran("CompiledFunction", given, NO_ATTRS, tuple(outputs), perf_counter_ns() - started)
@@ -303,7 +303,7 @@ class CompiledFunction(Generic[P, R]):
         """
         leaves: list[Any] = []
         key = flatten(args, kwargs, leaves, [])
-        trace = next((trace for trace in self._traces.get(key, ()) if trace.holds(leaves)), None)
+        trace = next((t for t in self._traces.get(key, ()) if t.guards.hold() and t.knows(leaves)), None)
         if trace is None:
             raise JitError(f"jit: {self._name} has not been compiled for {describe(key)} yet; call it first")
         if not isinstance(trace.program, Program):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from varigrad.changes import COUNT
@@ -19,46 +19,30 @@ _GONE = (AttributeError, KeyError, IndexError, ValueError, TypeError)
 class Guards:
     """The places that a compiled function looked at, and what stood in them.
 
-    `hold` runs before each call, so it compares identities, in C; only where one differs, `failure` compares values.
-    Places whose changes are counted are looked at only when the count has moved.
+    `hold` runs before each call. So it is written as one expression that compares identities; only where one differs,
+    `failure` compares values. Places whose changes are counted are looked at only when the count has moved.
     """
 
     def __init__(self, surroundings: Surroundings, more: Iterable[Place] = ()) -> None:
         self.places = [*surroundings.places, *more]
         self._surroundings = surroundings
-        uncounted = [item for item in surroundings.containers if not item[-1]]
-        self._containers = [container for container, _, _, _ in uncounted]
-        self._lengths = [length for _, length, _, _ in uncounted]
         self._contents = surroundings.contents
-        self._sort()
-
-    def _sort(self) -> None:
-        self._count = COUNT.all
-        places = [place for place in self.places if not place.counted]
-        items, attributes, cells = (
-            [place for place in places if place.get is kind] for kind in (operator.getitem, getattr, cell_contents)
-        )
-        self._item_containers = [p.container for p in items]
-        self._item_keys = [p.key for p in items]
-        self._item_values = [p.value for p in items]
-        self._owners = [p.container for p in attributes]
-        self._names = [p.key for p in attributes]
-        self._attribute_values = [p.value for p in attributes]
-        self._cell_containers = [p.container for p in cells]
-        self._cell_values = [p.value for p in cells]
+        self._names: dict[str, Any] = {"COUNT": COUNT, "count": COUNT.all}  # what the expression refers to
+        terms = ["COUNT.all == count"]
+        for number, place in enumerate(self.places):
+            if not place.counted:
+                self._names |= {f"c{number}": place.container, f"k{number}": place.key, f"v{number}": place.value}
+                terms.append(f"{_expression(place, number)} is v{number}")
+        for number, (container, length, _, counted) in enumerate(surroundings.containers):
+            if not counted:
+                self._names[f"l{number}"] = container
+                terms.append(f"len(l{number}) == {length}")
+        self._same: Callable[[], bool] = eval(f"lambda: {' and '.join(terms)}", self._names)
 
     def hold(self) -> bool:
         """Whether all is as it was."""
-        same = operator.is_
         try:
-            return (
-                self._count == COUNT.all
-                and all(map(same, map(operator.getitem, self._item_containers, self._item_keys), self._item_values))
-                and all(map(same, map(getattr, self._owners, self._names), self._attribute_values))
-                and all(map(same, map(_contents_of_cell, self._cell_containers), self._cell_values))
-                and list(map(len, self._containers)) == self._lengths
-                and (not self._contents or self._contents_hold())
-            ) or self.failure() is None
+            return (self._same() and (not self._contents or self._contents_hold())) or self.failure() is None
         except _GONE:
             return False
 
@@ -74,17 +58,25 @@ class Guards:
             if not _equal(now, place.value):
                 return f"{place.path or 'something'} was {_short(place.value)} and is {_short(now)}"
             self.places[position] = place._replace(value=now)
+            if not place.counted:
+                self._names[f"v{position}"] = now
         for container, length, path, _ in self._surroundings.containers:
             if len(container) != length:
                 return f"{path} had {length} items and has {len(container)}"
         for value, contents, path in self._contents:
             if contents_of(value) != contents:
                 return f"{path} holds other values"
-        self._sort()
+        self._names["count"] = COUNT.all
         return None
 
 
-_contents_of_cell = operator.attrgetter("cell_contents")
+def _expression(place: Place, number: int) -> str:
+    """How a place is looked up; its container and key are called by its number."""
+    if place.get is cell_contents:
+        return f"c{number}.cell_contents"
+    if place.get is operator.getitem:
+        return f"c{number}[k{number}]"
+    return f"c{number}.{place.key}" if str(place.key).isidentifier() else f"getattr(c{number}, k{number})"
 
 
 def changes(before: Surroundings, after: Surroundings) -> list[str]:
