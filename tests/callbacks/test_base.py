@@ -1,5 +1,8 @@
 """Which hooks are called when, and what callbacks may be made of."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -190,3 +193,16 @@ def test_registered_constructors_make_callbacks_from_their_verbosity_on(model, m
 def test_the_history_of_the_last_fit_is_at_the_model(model):
     assert model.fit(X, ZEROS, verbose=0) is model.history
     assert repr(model.history) == "<History of 1 epochs: loss, mae>"
+
+
+def test_a_trained_model_goes_with_the_last_reference_to_it():
+    model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1])])
+    model.compile(optimizer="adam", loss="mean_squared_error", metrics=["mae"])
+    model.fit([1.0, 2.0], [1.0, 2.0], validation_data=([1.0], [1.0]), verbose=0)
+    watched = weakref.ref(model)
+    gc.disable()
+    try:
+        del model
+        assert watched() is None
+    finally:
+        gc.enable()

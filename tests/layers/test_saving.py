@@ -75,6 +75,35 @@ def test_frozen_layers_stay_frozen(tmp_path):
     assert [layer.trainable for layer in vg.load_layers_model(tmp_path).layers] == [False, True]
 
 
+@pytest.mark.parametrize("suffix", ["", ".keras", ".h5"])
+def test_frozen_models_inside_stay_frozen(tmp_path, suffix):
+    x = vg.input(shape=[3])
+    graph = vg.model(inputs=x, outputs=vg.layers.dense(units=3)(vg.layers.dense(units=4)(x)))
+    stack = vg.sequential(layers=[vg.layers.dense(units=3, input_shape=[3])])
+    model = vg.model(inputs=x, outputs=vg.layers.dense(units=2)(stack(graph(vg.layers.dense(units=3)(x)))))
+    graph.trainable = stack.trainable = False
+    expected, trained = model.predict(X).tolist(), [w.original_name for w in model.trainable_weights]
+    model.save(tmp_path / f"m{suffix}")
+    loaded = vg.load_layers_model(tmp_path / f"m{suffix}")
+    assert [w.original_name for w in loaded.trainable_weights] == trained
+    assert loaded.predict(X).tolist() == expected
+
+
+@pytest.mark.parametrize("suffix", ["", ".keras", ".h5"])
+def test_a_layer_that_got_another_name_is_saved_under_it(tmp_path, suffix):
+    inner = vg.sequential(layers=[vg.layers.dense(units=3, input_shape=[3], name="twin")], name="twin")
+    model = make()
+    first = model.layers[0]
+    first.name = "renamed/layer"
+    assert [w.original_name for w in first.weights] == ["renamed/layer/kernel", "renamed/layer/bias"]
+    inner.name = "other"  # a model's name is not in the names of its weights
+    assert [w.original_name for w in inner.weights] == ["twin/kernel", "twin/bias"]
+    model.save(tmp_path / f"m{suffix}")
+    loaded = vg.load_layers_model(tmp_path / f"m{suffix}")
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()
+    assert "renamed/layer" in [layer.name for layer in loaded.layers]
+
+
 def test_only_trainable_weights_can_be_saved(tmp_path):
     model = make()
     model.layers[0].trainable = False
@@ -127,7 +156,16 @@ def test_what_cannot_be_saved_is_an_error_before_anything_is_written(tmp_path):
     inner = vg.sequential(layers=[vg.layers.dense(units=1, name="same", input_shape=[1])])
     with pytest.raises(ValueError, match=r"two weights of .* are named 'same/kernel'"):
         vg.sequential(layers=[inner, vg.layers.dense(units=1, name="same")]).save(tmp_path / "x")
-    assert not (tmp_path / "x").exists()
+    twins = make()
+    twins.layers[0].name = twins.layers[1].name
+    for suffix in ("", ".keras", ".h5"):
+        with pytest.raises(ValueError, match=r"save: two layers of .* are named 'd\w+'; give one of them another name"):
+            twins.save(tmp_path / f"x{suffix}")
+    for name in (".", "a/./b", "/a"):
+        odd = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1], name=name)])
+        with pytest.raises(ValueError, match=r"save: HDF5 files have no place for a layer named '.*'; give it another"):
+            odd.save(tmp_path / "x.h5")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unwritable_place_is_an_error(tmp_path):

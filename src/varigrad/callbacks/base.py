@@ -182,6 +182,9 @@ class History(Callback):
         self.epoch: list[int] = []
         self.history: dict[str, list[Any]] = {}
 
+    def set_model(self, model: Trainable) -> None:
+        """Does not keep the model, which keeps the history: neither would go with the last reference to it."""
+
     def on_train_begin(self, logs: Logs) -> None:
         self.epoch, self.history = [], {}
 

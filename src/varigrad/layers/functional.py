@@ -149,7 +149,8 @@ class Functional(LayersModel):
         return self._graph.nodes
 
     def get_config(self) -> dict[str, Any]:
-        return graph_config(self.name, self._graph)
+        config = graph_config(self.name, self._graph)
+        return config if self._trainable else {**config, "trainable": False}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:

@@ -125,6 +125,9 @@ class LayersModel(Trainable):
     def _sublayers(self) -> Sequence[Layer]:
         return self._layers
 
+    def _rename_weights(self, old: str, new: str) -> None:
+        """Nothing: a model's name is not in those of its weights."""
+
     @property
     def makes_mask(self) -> bool:
         return any(layer.makes_mask for layer in self._layers)

@@ -56,6 +56,19 @@ def topology(model: LayersModel) -> dict[str, Any]:
     }
 
 
+def _check_names(model: Any) -> None:
+    """Raises an error if two layers of the model, or of one inside it, have one name, as renamed layers may."""
+    seen: set[str] = set()
+    for layer in model.layers:
+        if layer.name in seen:
+            raise ValueError(
+                f"save: two layers of {model.name} are named {layer.name!r}; give one of them another name"
+            )
+        seen.add(layer.name)
+        if hasattr(layer, "layers"):
+            _check_names(layer)
+
+
 def save_model(
     model: LayersModel,
     path: str | os.PathLike[str],
@@ -70,6 +83,7 @@ def save_model(
 
     if not model.built:
         raise ValueError(f"save: {model.name} has no layers yet; add some first")
+    _check_names(model)
     stored = topology(model)
     try:
         json.dumps(stored, allow_nan=False)

@@ -133,7 +133,8 @@ class Sequential(LayersModel):
 
     def get_config(self) -> dict[str, Any]:
         layers = [{"class_name": layer.class_name, "config": layer.get_config()} for layer in self._layers]
-        return {"name": self.name, "layers": layers}
+        config = {"name": self.name, "layers": layers}
+        return config if self._trainable else {**config, "trainable": False}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:

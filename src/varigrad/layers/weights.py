@@ -37,10 +37,10 @@ DEFERRED: ContextVar[list[DeferredValue] | None] = ContextVar("varigrad_deferred
 class WeightHolder(Serializable):
     """What has weights, of its own and of the layers inside it: the base of `Layer`."""
 
-    name: str
     dtype: str | None
     built: bool
     _initial_weights: Sequence[Any] | None
+    _name: str
 
     def __init__(self, trainable: bool) -> None:
         self._trainable = trainable
@@ -49,6 +49,22 @@ class WeightHolder(Serializable):
         self._non_trainable_weights: list[Variable] = []
         self._penalties: list[tuple[Regularizer, Variable]] = []
         self._losses: list[Callable[[], Tensor]] = []
+
+    @property
+    def name(self) -> str:
+        """The layer's name; a new one is that of its weights in files too."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        if getattr(self, "built", False):
+            self._rename_weights(self._name, name)
+        self._name = name
+
+    def _rename_weights(self, old: str, new: str) -> None:
+        for weight in self.weights:
+            if weight.original_name.startswith(f"{old}/"):
+                weight.original_name = new + weight.original_name[len(old) :]
 
     def add_weight(
         self,

@@ -153,6 +153,8 @@ def _write_layers(group: Any, model: Any, weights: Mapping[str, Array]) -> None:
     _write_texts(group, "layer_names", [layer.name for layer in model.layers])
     # By name, so that a layer whose name is the beginning of another's comes first, as Keras writes them.
     for layer in sorted(model.layers, key=lambda layer: layer.name):
+        if {"", "."} & set(layer.name.split("/")):
+            raise ValueError(f"save: HDF5 files have no place for a layer named {layer.name!r}; give it another name")
         below = group.create_group(layer.name)
         held = [weight for weight in flat_weights(layer) if weight.original_name in weights]
         _write_texts(below, "weight_names", [weight.original_name for weight in held])
