@@ -353,3 +353,13 @@ def test_a_copy_trains_apart(how, jit):
     model.fit([[1.0, 2.0]], [1.0], verbose=0)  # the copy went on as the model does
     for ours, theirs in zip(model.get_weights(), copy.get_weights(), strict=True):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+def test_an_output_without_a_loss_has_no_metrics():
+    model = forked()
+    with pytest.warns(UserWarning, match="no loss for output 'kind'"):
+        model.compile(loss={"amount": "mse"}, metrics=["mae"])
+    assert model.metrics_names == ["loss", "amount_loss", "amount_mae"]
+    told = pytest.warns(UserWarning, match="no loss for output 'kind'")
+    with told, pytest.raises(ValueError, match="metrics for output 'kind', but there is no loss"):
+        model.compile(loss={"amount": "mse"}, metrics={"kind": "acc"})

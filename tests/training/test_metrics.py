@@ -119,3 +119,18 @@ def unit():
 def test_shapes_that_do_not_fit_are_shown(metric, y_true, y_pred):
     with pytest.raises(ValueError, match=rf"{metric.__name__}: y_true .*\(y_true: \["):
         metric(y_true, y_pred)
+
+
+def test_evaluating_in_a_callback_leaves_the_metrics_of_the_epoch_alone():
+    model = vg.sequential(layers=[unit_of_scores()])
+    recall = vg.metrics.Recall()
+    model.compile(optimizer=vg.train.sgd(0.0), loss="mse", metrics=["mae", recall])
+    plain = model.fit(SCORES, LABELS, batch_size=10, shuffle=False, verbose=0).history
+    hooks = {"on_batch_end": lambda batch, logs: model.evaluate(SCORES[:3], 1 - LABELS[:3])}
+    disturbed = model.fit(SCORES, LABELS, batch_size=10, shuffle=False, callbacks=hooks, verbose=0).history
+    assert disturbed == plain
+    assert recall.result() == plain["recall"][0]
+
+
+def unit_of_scores():
+    return vg.layers.dense(units=1, kernel_initializer="ones", use_bias=False, input_shape=[1])

@@ -77,7 +77,9 @@ def compiled_with(
     found: list[Measure] = []
     for weighted, wanted in ((False, metrics), (True, weighted_metrics)):
         for place, each in enumerate(_metrics(output_names, wanted, "weighted_metrics" if weighted else "metrics")):
-            for identifier in each:
+            if losses[place] is None and isinstance(wanted, Mapping) and each:
+                raise ValueError(f"compile: there are metrics for output {output_names[place]!r}, but there is no loss")
+            for identifier in each if losses[place] is not None else ():
                 metric = get_metric(identifier, losses[place], outputs[place].shape)
                 name = metric.name if len(output_names) == 1 else f"{output_names[place]}_{metric.name}"
                 found.append(Measure(name, place, metric, weighted))

@@ -19,8 +19,9 @@ __all__ = ["AUC", "Mean", "Metric", "Precision", "Recall"]
 class Metric:
     """A quantity over many batches. As `keras.metrics.Metric`.
 
-    A subclass adds up in `update_state`, tells in `result`, and starts afresh in `reset_state`, which its `__init__`
-    calls through this one's. `compile(metrics=[...])` takes one: training reports its result over each epoch.
+    A subclass adds up in `update_state`, tells in `result`, and assigns the first state in `reset_state`, which its
+    `__init__` calls through this one's. `compile(metrics=[...])` takes one: training reports its result over each
+    epoch.
 
     Args:
         name: What logs call it.

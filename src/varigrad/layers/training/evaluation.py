@@ -27,7 +27,7 @@ __all__ = ["as_scalars", "evaluate_batches", "validation"]
 def evaluate_batches(model: Trainable, op: str, batches: Iterable[Batch]) -> dict[str, float]:
     """The means of loss and metrics over the samples of all batches, by name."""
     compiled = model.compiled(op)
-    meter = Meter(compiled)
+    meter = Meter(compiled, apart=True)
     for batch in batches:
         meter.add(batch, run_batch(model, compiled, batch, training=False))
     return meter.means()

@@ -43,8 +43,8 @@ def train(
     logs: dict[str, Any] = {}
     model.stop_training = False
     with Interruption() as interruption:
-        callbacks.on_train_begin({})
         try:
+            callbacks.on_train_begin({})
             for epoch in range(initial_epoch, epochs):
                 callbacks.on_epoch_begin(epoch, {})
                 meter.reset()

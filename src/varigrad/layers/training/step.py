@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from varigrad.autodiff import variable_grads
@@ -97,17 +98,25 @@ def _outputs(model: Trainable, x: Any, training: bool) -> tuple[list[Tensor], li
 
 
 class Meter:
-    """The losses and metrics of batches, and their means over the samples of all of them."""
+    """The losses and metrics of batches, and their means over the samples of all of them.
 
-    def __init__(self, compiled: Compiled) -> None:
+    Args:
+        compiled: What is measured.
+        apart: Whether to count with copies of the metrics, so that those of a training that goes on are left alone.
+    """
+
+    def __init__(self, compiled: Compiled, apart: bool = False) -> None:
         self._compiled = compiled
+        self._measures = compiled.measures
+        if apart:
+            self._measures = [measure._replace(metric=copy(measure.metric)) for measure in compiled.measures]
         self.reset()
 
     def reset(self) -> None:
         """Begins anew."""
         self._samples = 0
         self._totals: dict[str, float] = {}
-        for measure in self._compiled.measures:
+        for measure in self._measures:
             measure.metric.reset_state()
 
     def add(self, batch: Batch, seen: Seen) -> dict[str, float]:
@@ -119,7 +128,7 @@ class Meter:
         self._samples += batch.size
         for name, value in logs.items():
             self._totals[name] = self._totals.get(name, 0.0) + value * batch.size
-        for name, output, metric, weighted in self._compiled.measures:
+        for name, output, metric, weighted in self._measures:
             y = batch.y[output]
             if y is not None:
                 weights = _counting(batch.weights[output] if weighted else None, seen.masks[output])
@@ -130,7 +139,7 @@ class Meter:
     def means(self) -> dict[str, float]:
         """The means by name."""
         means = {name: total / self._samples for name, total in self._totals.items()}
-        return means | {measure.name: measure.metric.result() for measure in self._compiled.measures}
+        return means | {measure.name: measure.metric.result() for measure in self._measures}
 
 
 def _counting(weights: Tensor | None, mask: Tensor | None) -> Tensor | None:
