@@ -136,3 +136,14 @@ def test_layers_of_one_name_in_two_models_are_told_apart_by_the_models():
     assert [w.tolist()[0] for w in model.get_weights()[1::2]] == [ord("p"), ord("q")]
     with pytest.raises(ModelFileError, match="lacks 4 weights"):
         model.load_weights({f"d/{w}": np.zeros(s) for w, s in shapes.items()})
+
+
+def test_of_many_differences_some_are_named_and_the_others_counted():
+    layers = [vg.layers.dense(units=1, input_shape=[1], name=f"d{i}") for i in range(30)]
+    model = vg.sequential(name="m", layers=layers)
+    with pytest.raises(ModelFileError) as caught:
+        model.load_weights({f"x/{w.original_name}/y": np.zeros(w.shape) for w in model.weights})
+    message = str(caught.value)
+    assert "lacks 60 weights of m" in message
+    assert "has 60 that it has no place for" in message
+    assert message.count(" and 40 more") == 2
