@@ -102,15 +102,13 @@ def _agree(found: list[float], expected: list[float]) -> bool:
 def ratios_table(results: Results) -> str:
     """Markdown: how each of ours stands beside the best peer."""
     ours = [name for name in OURS if name in results.contenders]
-    rows = [["task", *[CONTENDERS[name].title for name in ours], "best peer"]]
-    rows[0] += [f"{CONTENDERS[name].title} / best peer" for name in ours] + ["goal", "floor"]
+    rows = [["task", *[f"{CONTENDERS[name].title} / best peer" for name in ours], "goal", "floor", "best peer"]]
     for task in results.times:
         best = results.best_peer(task)
-        row = [task, *[_time(results.of(task, name)) for name in ours]]
-        row.append(f"{CONTENDERS[best].title} {_time(results.of(task, best))}" if best else "—")
-        row += [f"{results.ratio(task, n, best):.2f}" if best and results.of(task, n) else "—" for n in ours]
+        row = [f"{results.ratio(task, n, best):.2f}" if best and results.of(task, n) else "—" for n in ours]
         goal, floor = task_named(task).goal, task_named(task).floor
-        rows.append([*row, f"≤ {goal:.2f}", f"{floor:.3g}"])
+        peer = f"{CONTENDERS[best].title}, {_time(results.of(task, best))}" if best else "—"
+        rows.append([task, *row, f"≤ {goal:.2f}", f"{floor:.3g}", peer])
     return _markdown(rows)
 
 

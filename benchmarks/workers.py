@@ -29,7 +29,8 @@ class Contender:
 
 
 OURS = {
-    "varigrad_jit": Contender("VariGrad, vg.jit", "varigrad"),
+    "varigrad_jit": Contender("vg.jit", "varigrad"),
+    "varigrad_jit_numpy": Contender("vg.jit, NumPy", "varigrad"),
     "varigrad_eager": Contender("VariGrad eager", "varigrad"),
 }
 PEERS = {
@@ -154,7 +155,7 @@ def _environment(one_core: bool) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
     if one_core:
         environment["OPENBLAS_NUM_THREADS"] = "1"
-    return environment | {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1"}
+    return environment | {"TF_CPP_MIN_LOG_LEVEL": "3", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
 
 def _bind_to_one_core() -> None:

@@ -23,6 +23,7 @@ def make(task: Task) -> Callable[[], float]:
         if task.optimizer == "adam":
             powers[0].assign(powers[0] * BETA1)
             powers[1].assign(powers[1] * BETA2)
+            epsilon = EPSILON * tf.sqrt(1 - powers[1])  # the kernel adds it before the correction of the root
             for w, g, m, v in zip(weights, gradients, *slots):
                 kernels.ResourceApplyAdam(
                     var=w.handle,
@@ -33,7 +34,7 @@ def make(task: Task) -> Callable[[], float]:
                     lr=task.rate,
                     beta1=BETA1,
                     beta2=BETA2,
-                    epsilon=EPSILON,
+                    epsilon=epsilon,
                     grad=g,
                 )
         elif task.optimizer == "momentum":
