@@ -37,8 +37,14 @@ REQUIRED = {
     "normalization": {},
     "permute": {"dims": [2, 1]},
     "prelu": {},
+    "random_brightness": {"factor": 0.1},
+    "random_contrast": {"factor": 0.1},
+    "random_flip": {},
     "random_height": {"factor": 0.1},
+    "random_rotation": {"factor": 0.1},
+    "random_translation": {"height_factor": 0.1, "width_factor": 0.1},
     "random_width": {"factor": 0.1},
+    "random_zoom": {"height_factor": 0.1},
     "re_lu": {},
     "repeat_vector": {"n": 2},
     "rescaling": {"scale": 1},
@@ -149,8 +155,8 @@ def test_numbers_of_numpy_are_numbers():
 
 
 def test_the_table_has_every_layer_of_these_files():
-    files = "activation|convolution|core|depthwise|dropout|embeddings|normalization|noise|padding|pooling|preprocessing"
-    files += "|reshaping|separable|transposed|upsampling"
+    files = "activation|augmentation|convolution|core|depthwise|dropout|embeddings|normalization|noise|padding|pooling"
+    files += "|preprocessing|reshaping|separable|transposed|upsampling"
     here = {
         name
         for name, make in vars(vg.layers).items()

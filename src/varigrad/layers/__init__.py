@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from varigrad.layers.advanced_activations import *
+from varigrad.layers.augmentation import *
 from varigrad.layers.base import DisposeResult as DisposeResult
 from varigrad.layers.base import InputSpec as InputSpec
 from varigrad.layers.base import Layer as Layer
@@ -180,8 +181,14 @@ multiply = _merging(Multiply)
 normalization = _factory(Normalization)
 permute = _factory(Permute)
 prelu = _factory(PReLU, "prelu")
+random_brightness = _factory(RandomBrightness)
+random_contrast = _factory(RandomContrast)
+random_flip = _factory(RandomFlip)
 random_height = _factory(RandomHeight)
+random_rotation = _factory(RandomRotation)
+random_translation = _factory(RandomTranslation)
 random_width = _factory(RandomWidth)
+random_zoom = _factory(RandomZoom)
 re_lu = _factory(ReLU)
 repeat_vector = _factory(RepeatVector)
 rescaling = _factory(Rescaling)
