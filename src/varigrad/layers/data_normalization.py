@@ -58,7 +58,8 @@ class Normalization(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        self.axis = () if axis is None or axis == [] else axis_list("normalization", "axis", axis)
+        none = axis is None or (isinstance(axis, (list, tuple)) and not axis)
+        self.axis = () if none else axis_list("normalization", "axis", axis)
         if (mean is None) != (variance is None):
             raise ValueError("normalization: needs both mean and variance, or neither")
         self._given_mean = None if mean is None else convert(mean, "normalization", "mean", "float32")
