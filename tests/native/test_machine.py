@@ -128,3 +128,14 @@ def test_text_and_assembly_can_be_seen(compile_native):
     program = compile_native(lambda x: vg.exp(x), x).program
     assert "define void @kernel_0" in program.ir()
     assert "kernel_0:" in program.asm()
+
+
+def test_a_timeline_names_kernels_and_lines():
+    w = vg.variable(np.ones((4, 4), np.float32))
+    f = vg.jit(lambda x: vg.cumsum(vg.exp(vg.mat_mul(x, w)) + 1.0, 0), executor="native")
+    x = vg.tensor(np.ones((3, 4), np.float32))
+    f(x)
+    lines = f.timeline(x).splitlines()[1:]
+    kernels = [line.split(None, 1)[1].partition("    #")[0] for line in lines]
+    assert kernels == ["BatchMatMul", "Exp, Add", "Cumsum", "Return"]
+    assert all(__file__ in line for line in lines[:3])

@@ -20,7 +20,7 @@ from varigrad.jit.graph import HOST, Graph
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.signature import describe, flatten, replaced
-from varigrad.jit.straight_line import Program, Stale
+from varigrad.jit.straight_line import Stale
 from varigrad.jit.surroundings import Place, look_around
 from varigrad.jit.trials import compared, owners
 from varigrad.observe import OBSERVERS, Observer, observing
@@ -291,8 +291,8 @@ class CompiledFunction(Generic[P, R]):
     def timeline(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """Calls the function, and says how long each kernel took: in milliseconds, with the line that it comes from.
 
-        The function must have been compiled for such arguments, by the executor `"numpy"`. The call counts: variables
-        are updated.
+        The function must have been compiled for such arguments. The call counts: variables are updated. In machine
+        code several kernels run in one pass, and share its time.
 
         >>> import varigrad as vg
         >>> double = vg.jit(lambda x: x + x, executor="numpy")
@@ -306,8 +306,6 @@ class CompiledFunction(Generic[P, R]):
         trace = next((t for t in self._traces.get(key, ()) if t.guards.hold() and t.knows(leaves)), None)
         if trace is None:
             raise JitError(f"jit: {self._name} has not been compiled for {describe(key)} yet; call it first")
-        if not isinstance(trace.program, Program):
-            raise JitError(f"jit: {self._name} runs as machine code; executor='numpy' shows the time of each kernel")
         with trace.lock:
             _, times = trace.program.timeline(leaves)
         rows = [f"{1e3 * seconds:8.4f}  {node.kernel}    # {node.site}" for node, seconds in times]

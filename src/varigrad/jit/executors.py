@@ -14,6 +14,16 @@ from varigrad.jit.straight_line import Program
 __all__ = ["EXECUTORS", "Executor", "check_executor", "make_executor"]
 
 
+class Timed(Protocol):
+    """What a time is given for: one kernel or several, and the line they come from."""
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def site(self) -> str: ...
+
+
 class Executor(Protocol):
     """A graph made ready to run."""
 
@@ -21,6 +31,10 @@ class Executor(Protocol):
 
     def __call__(self, leaves: Sequence[object]) -> Sequence[Array]:
         """The arrays that the graph returns, for these leaves of the arguments."""
+        ...
+
+    def timeline(self, leaves: Sequence[object]) -> tuple[Sequence[Array], Sequence[tuple[Timed, float]]]:
+        """The same, and how many seconds each part took, in order."""
         ...
 
 

@@ -12,6 +12,7 @@ from varigrad.backends.native.operations import (
     Join,
     Map,
     Operation,
+    Origin,
     Reduce,
     Routine,
     RoutineCode,
@@ -29,7 +30,13 @@ class Builder:
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
+        self.origin = Origin("", "")  # what the operations written down next come from
         self._known: dict[Any, Val] = {}  # what has been computed, by how
+
+    def add(self, op: Operation) -> None:
+        """Writes an operation down."""
+        op.origin = self.origin
+        self.operations.append(op)
 
     def map(
         self,
@@ -107,7 +114,7 @@ class Builder:
             known = self._known.setdefault(key, output)
             if known is not output:
                 return whole(known)
-        self.operations.append(op)
+        self.add(op)
         return whole(output)
 
     def _in_memory(self, x: View) -> View:
@@ -117,7 +124,7 @@ class Builder:
     def full(self, shape: Shape, value: float, kind: Kind, into: View | None = None) -> View:
         """An array with one number everywhere."""
         output = Val(shape, kind, home=into)
-        self.operations.append(Map("Copy", [self.number(value, kind).broadcast(shape)], output, {}))
+        self.add(Map("Copy", [self.number(value, kind).broadcast(shape)], output, {}))
         return whole(output)
 
     def assemble(self, parts: Sequence[tuple[View, View]], root: Val) -> View:
@@ -127,7 +134,7 @@ class Builder:
     def joined(self, parts: Sequence[Val], root: Val) -> View:
         """All of a value's memory, once its parts are written."""
         output = Val(root.shape, root.kind, home=whole(root))
-        self.operations.append(Join(parts, output))
+        self.add(Join(parts, output))
         return whole(output)
 
     def pack(self, parts: Sequence[View]) -> View:

@@ -19,7 +19,7 @@ from varigrad.backends.native import (
 from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.code import BOOL, Kind, kind_of
 from varigrad.backends.native.elementwise import LOWERINGS, Lowering
-from varigrad.backends.native.operations import HostCall, Operation, Val, View, whole
+from varigrad.backends.native.operations import HostCall, Operation, Origin, Val, View, whole
 from varigrad.dtypes import Array
 from varigrad.jit.graph import HOST, Graph, Node, Value
 
@@ -71,10 +71,12 @@ class _Lowering:
         for value in self.graph.sources():
             self.views[value] = self.source(value)
         for at, node in enumerate(self.graph.nodes):
+            self.builder.origin = Origin(node.kernel, node.site)
             if node.is_update:
                 self.keep_overwritten(at, node)
             outputs = self.lowered(node)
             self.views.update(zip(node.outputs, outputs, strict=True))
+        self.builder.origin = Origin("Return", "")
         outputs = [self.output(self.views[value]) for value in self.graph.outputs]
         return Lowered(self.builder.operations, self.sources, self.source_vals, outputs, self.hosts)
 
@@ -167,7 +169,7 @@ class _Lowering:
         for at, value in enumerate(node.outputs):
             home = places[at] if node.is_update else None
             outputs.append(Val(value.shape, kind_of(value.dtype) or OTHER, home=home))
-        self.builder.operations.append(HostCall(node, ready, outputs))
+        self.builder.add(HostCall(node, ready, outputs))
         return [whole(val) for val in outputs]
 
 

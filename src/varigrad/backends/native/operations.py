@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from varigrad.backends.native.code import Code, Kind
 
@@ -22,6 +22,7 @@ __all__ = [
     "Join",
     "Map",
     "Operation",
+    "Origin",
     "Reduce",
     "Routine",
     "RoutineCode",
@@ -33,6 +34,13 @@ __all__ = [
 ]
 
 Shape: TypeAlias = tuple[int, ...]
+
+
+class Origin(NamedTuple):
+    """What an operation comes from: a kernel of the graph, and the line that called it."""
+
+    kernel: str
+    site: str
 
 
 class Val:
@@ -186,7 +194,8 @@ def whole(val: Val) -> View:
 class Map:
     """`name`, a row of `elementwise.LOWERINGS`, of inputs that all have the shape of the output."""
 
-    __slots__ = ("attrs", "inputs", "name", "output")
+    __slots__ = ("attrs", "inputs", "name", "origin", "output")
+    origin: Origin
 
     def __init__(self, name: str, inputs: Sequence[View], output: Val, attrs: Mapping[str, Any]) -> None:
         self.name = name
@@ -203,7 +212,8 @@ class Map:
 class Reduce:
     """A sum, a product … of an input along its last axes (`rows`) or its first ones: all that `output` lacks."""
 
-    __slots__ = ("how", "inputs", "output", "rows")
+    __slots__ = ("how", "inputs", "origin", "output", "rows")
+    origin: Origin
 
     def __init__(self, how: str, x: View, output: Val, rows: bool) -> None:
         self.how = how
@@ -243,7 +253,8 @@ class RoutineCode(Protocol):
 class Routine:
     """Machine code of its own; `parts` is into how many the work may be divided."""
 
-    __slots__ = ("code", "inputs", "outputs", "parts")
+    __slots__ = ("code", "inputs", "origin", "outputs", "parts")
+    origin: Origin
 
     def __init__(self, code: RoutineCode, inputs: Sequence[View], outputs: Sequence[Val], parts: int = 1) -> None:
         self.code = code
@@ -255,7 +266,8 @@ class Routine:
 class Join:
     """Makes one value of the parts that were written into the memory of its root; nothing runs for it."""
 
-    __slots__ = ("outputs", "parts")
+    __slots__ = ("origin", "outputs", "parts")
+    origin: Origin
 
     def __init__(self, parts: Sequence[Val], output: Val) -> None:
         self.parts = list(parts)
@@ -270,7 +282,8 @@ class Join:
 class HostCall:
     """A node of the graph that runs as its NumPy kernel."""
 
-    __slots__ = ("inputs", "node", "outputs")
+    __slots__ = ("inputs", "node", "origin", "outputs")
+    origin: Origin
 
     def __init__(self, node: Node, inputs: Sequence[View], outputs: Sequence[Val]) -> None:
         self.node = node

@@ -149,7 +149,7 @@ def _flat(place: View) -> View:
 def _whole_of(b: Builder, place: View, parts: Sequence[Val]) -> View:
     """What memory holds once its parts are written."""
     output = Val(place.shape, place.kind, home=place)
-    b.operations.append(Join(parts, output))
+    b.add(Join(parts, output))
     return whole(output)
 
 

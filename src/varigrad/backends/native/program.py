@@ -11,10 +11,11 @@ import numpy as np
 
 from varigrad.backends.native.fetching import fetcher
 from varigrad.backends.native.fusion import Step, fuse
+from varigrad.backends.native.groups import Group
 from varigrad.backends.native.kernels import Kernels
 from varigrad.backends.native.lowering import Lowered, lower
 from varigrad.backends.native.machine import Library, assembly, build
-from varigrad.backends.native.operations import HostCall
+from varigrad.backends.native.operations import HostCall, Origin, Routine
 from varigrad.backends.native.places import Places
 from varigrad.backends.native.runtime import ENTER, arrays_can_be_read
 from varigrad.backends.native.state import State
@@ -110,6 +111,30 @@ class NativeProgram:
 
     # Seeing inside
 
+    def timeline(self, leaves: Sequence[Any]) -> tuple[list[Array], list[tuple[Origin, float]]]:
+        """The same as a call, and how many seconds each step took, on one thread: each step with what it comes from."""
+        state = State(self._places, self._segments, 0)
+        arrays = self._fetch(leaves)
+        if arrays is None:
+            raise Stale
+        times: list[tuple[Origin, float]] = []
+        run_quietly(self._time_segments, state, arrays, times)
+        return [arrays[place] for place in self._places.outputs], times
+
+    def _time_segments(self, state: State, arrays: list[Any], times: list[tuple[Origin, float]]) -> None:
+        native = iter([step for step in self._steps if not isinstance(step, HostCall)])
+        for segment in self._segments:
+            if segment.host is not None:
+                started = perf_counter_ns()
+                self._run_host(segment.host, state, arrays)
+                times.append((segment.host.origin, (perf_counter_ns() - started) / 1e9))
+            for place in range(segment.first, segment.last):
+                state.table[place] = arrays[place].ctypes.data
+            for entry in state.single_steps(segment):
+                started = perf_counter_ns()
+                self._enter(entry, None)
+                times.append((_origin(next(native)), (perf_counter_ns() - started) / 1e9))
+
     def ir(self) -> str:
         """The LLVM text of all kernels."""
         return self._kernels.text
@@ -117,6 +142,15 @@ class NativeProgram:
     def asm(self) -> str:
         """The assembly of all kernels."""
         return assembly(self._kernels.text)
+
+
+def _origin(step: Group | Routine) -> Origin:
+    """What a step comes from: several kernels, if they run in one pass."""
+    if isinstance(step, Routine):
+        return step.origin
+    origins = [op.origin for op in step.operations]
+    kernels = ", ".join(dict.fromkeys([origin.kernel for origin in origins]))
+    return Origin(kernels, next((origin.site for origin in origins if origin.site), ""))
 
 
 def _call(node: Node, inputs: list[Array]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,13 @@ class State:
                 assert len(entry) == STATE_SIZE
                 self._memory.append(entry)
                 entries.append(entry.ctypes.data)
+
+    def single_steps(self, segment: Segment) -> Iterator[int]:
+        """How each step of a segment is entered by itself, once the table is filled."""
+        steps = np.array(segment.steps, np.int64)
+        for at in range(0, len(steps), STEP_SIZE):
+            entry = np.array([self.table.ctypes.data, 0, 0, steps[at:].ctypes.data, 1, 0], np.int64)
+            yield entry.ctypes.data
 
     def array(self, view: View, arrays: Sequence[Any]) -> Array:
         """A value that is whole, as NumPy sees it."""
