@@ -23,8 +23,8 @@ class _Bar(Protocol):
 class Progress(Callback):
     """What `fit` shows for `verbose` 1 and 2.
 
-    `verbose` 1 is a bar of Rich on a terminal (`pip install 'varigrad[cli]'`); without either, and for 2, it is a line
-    an epoch.
+    `verbose` 1 is a bar of Rich on a terminal (`pip install 'varigrad[cli]'`), with the means of the epoch so far;
+    without either, and for 2, it is a line an epoch.
 
     >>> import varigrad as vg
     >>> progress = vg.callbacks.Progress()
@@ -38,6 +38,8 @@ class Progress(Callback):
         self._epoch = 0
         self._began = 0.0
         self._shown = 0.0
+        self._samples = 0
+        self._totals: dict[str, float] = {}  # of the epoch so far
         self._bar: _Bar | None = None
 
     def on_train_begin(self, logs: Logs) -> None:
@@ -47,15 +49,22 @@ class Progress(Callback):
     def on_epoch_begin(self, epoch: int, logs: Logs) -> None:
         self._epoch = epoch
         self._began = time.perf_counter()
+        self._samples = 0
+        self._totals = {}
 
     def on_batch_end(self, batch: int, logs: Logs) -> None:
         if self._bar is None:
             return
+        size = logs["size"]
+        self._samples += size
+        for name, value in logs.items():
+            if name not in ("batch", "size"):
+                self._totals[name] = self._totals.get(name, 0.0) + value * size
         now = time.perf_counter()
         if now - self._shown >= _BETWEEN:
             self._shown = now
-            shown = {name: value for name, value in logs.items() if name not in ("batch", "size")}
-            self._bar.show(batch + 1, f"{self._place(self._epoch)}  {format_logs(shown)}")
+            means = {name: total / self._samples for name, total in self._totals.items()}
+            self._bar.show(batch + 1, f"{self._place(self._epoch)}  {format_logs(means)}")
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         seconds = time.perf_counter() - self._began
