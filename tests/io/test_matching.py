@@ -35,6 +35,16 @@ def test_an_equal_name_wins_over_one_with_a_counter():
     }
 
 
+def test_numbers_of_default_names_count_in_turn_where_they_are_an_inner_layer_s():
+    wanted = ["dense_Dense9/kernel", "dense_Dense10/kernel", "b_B3/k"]
+    found = ["dense_Dense2/kernel", "b_B7/k", "dense_Dense1/kernel"]
+    expected = {wanted[0]: found[2], wanted[1]: found[0], wanted[2]: found[1]}
+    assert match_names(wanted, found, own=wanted) == expected
+    assert match_names(wanted, found) == {}
+    assert match_names(wanted, found[:2], own=wanted) == {}
+    assert match_names(["block1/kernel"], ["block2/kernel"], own=["block1/kernel"]) == {}
+
+
 def test_where_counters_leave_a_doubt_nothing_is_guessed():
     assert match_names(["a/kernel"], ["a_1/kernel", "a_2/kernel"]) == {}
     assert match_names(["a_3/kernel", "a_4/kernel"], ["a_1/kernel"]) == {}

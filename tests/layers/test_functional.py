@@ -247,6 +247,46 @@ def test_layers_that_a_custom_layer_holds_are_its_own():
     assert len(model.trainable_weights) == 4
 
 
+class Pair(vg.layers.Layer):
+    """Two layers inside, with names by default, and two inputs and outputs."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.first, self.others = vg.layers.dense(units=4), [vg.layers.dense(units=4)]
+
+    def call(self, inputs):
+        return [self.first(inputs[0]), self.others[0](inputs[1])]
+
+
+@pytest.mark.parametrize("suffix", ["", ".keras", ".h5"])
+def test_layers_inside_a_custom_layer_are_loaded_though_they_are_numbered_anew(suffix, tmp_path):
+    x = vg.input(shape=[4])
+    model = vg.model(inputs=x, outputs=Pair()([x, vg.layers.dense(units=4)(x)]))
+    model.save(tmp_path / f"m{suffix}")
+    loaded = vg.load_layers_model(tmp_path / f"m{suffix}", custom_objects={"Pair": Pair})
+    for got, expected in zip(loaded.predict(X), model.predict(X), strict=True):
+        np.testing.assert_array_equal(got.numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"call": lambda self, inputs: None}, "d: what it is called on must be tensors, .* in m returned None"),
+        ({"call": lambda self, inputs: inputs.numpy()}, "d: what it is called on must be tensors, .* returned array"),
+        ({"compute_output_shape": lambda self, shape: None}, "compute_output_shape must return a shape, .* got None"),
+        ({"__init__": lambda self, **options: None}, r"Wrong: __init__ must call super\(\).__init__\(\)"),
+    ],
+)
+def test_mistakes_in_custom_layers_are_named(members, message):
+    def run():
+        x = vg.input(shape=[4])
+        wrong = type("Wrong", (vg.layers.Layer,), members)()
+        vg.model(inputs=x, outputs=vg.layers.dense(units=1, name="d")(wrong(x)), name="m").predict(X)
+
+    with pytest.raises(TypeError, match=message):
+        run()
+
+
 def test_freezing_a_part_of_a_model():
     base = vg.sequential(layers=[vg.layers.dense(units=4, input_shape=[4])])
     x = vg.input(shape=[4])

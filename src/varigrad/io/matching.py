@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 __all__ = ["match_names"]
 
+# A default name, such as `dense_Dense12`, and the number in it.
+_DEFAULT = re.compile(r"(_[A-Z][A-Za-z0-9]*?)(\d+)(?=/)")
 _COUNTER = re.compile(r"_\d+(?=/|$)")
 
 # Weights that Keras 3 calls otherwise.
 _KERAS_3 = {"depthwise_kernel": "kernel"}
 
 
-def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[str] = ()) -> dict[str, str]:
+def match_names(
+    wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[str] = (), own: Collection[str] = ()
+) -> dict[str, str]:
     """Maps names of a model's weights to the names in a file that mean them, as far as there are any.
 
     Equal names match first. For what is left, files have names in several dialects, tried in this order: with the name
@@ -25,6 +29,8 @@ def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[
         wanted: The names of the model's weights.
         found: The names in the file.
         prefixes: Names of models that may stand in front: the model's own, and those of models inside it.
+        own: Wanted names in which the number of a default name may be another in the file, as those of layers inside a
+            layer of the user's own, which are numbered anew when it is made again.
 
     >>> match_names(["a/kernel", "b/bias"], ["a/kernel", "model/b/bias", "c/kernel"], ["model"])
     {'a/kernel': 'a/kernel', 'b/bias': 'model/b/bias'}
@@ -45,6 +51,7 @@ def match_names(wanted: Sequence[str], found: Iterable[str], prefixes: Sequence[
     for strip in (_without_layer_counter, _without_counters):
         _match(wanted, found, matched, lambda name, strip=strip: strip(_without_prefix(name, prefixes)), lambda n: n)
         _match(wanted, found, matched, lambda name, strip=strip: strip(_without_prefix(name, prefixes)), strip)
+    _match_in_turn([name for name in wanted if name in own], found, matched)
     return matched
 
 
@@ -68,6 +75,24 @@ def _match(
     for read, names in seekers.items():
         if len(names) == len(candidates.get(read, ())) == 1:
             matched[names[0]] = candidates[read][0]
+
+
+def _match_in_turn(wanted: Sequence[str], found: Sequence[str], matched: dict[str, str]) -> None:
+    """Adds pairs of names that differ in the numbers of default names alone, lowest first, if all have a partner."""
+    used = set(matched.values())
+    groups: tuple[dict[str, list[str]], dict[str, list[str]]] = {}, {}
+    for group, names in zip(groups, ((n for n in wanted if n not in matched), (n for n in found if n not in used))):
+        for name in names:
+            if _DEFAULT.search(name):
+                group.setdefault(_DEFAULT.sub(r"\1", name), []).append(name)
+    seekers, candidates = groups
+    if {key: len(names) for key, names in seekers.items()} == {key: len(names) for key, names in candidates.items()}:
+        for key, names in seekers.items():
+            matched.update(zip(sorted(names, key=_numbers), sorted(candidates[key], key=_numbers)))
+
+
+def _numbers(name: str) -> list[int]:
+    return [int(number) for _, number in _DEFAULT.findall(name)]
 
 
 def _as_it_is(name: str) -> str:

@@ -281,7 +281,7 @@ class Layer(WeightHolder):
         self._build_sublayers(each, single)
         if training is not None:
             arguments = {**arguments, "training": training}
-        results, several = _several(self.compute_output_shape(shapes))
+        results, several = _several(self.name, self.compute_output_shape(shapes))
         for shape in results:
             if any(length is not None and length < 0 for length in shape):
                 raise ValueError(
@@ -430,10 +430,13 @@ def _shapes(inputs: Any) -> Any:
     return inputs.shape if isinstance(inputs, Tensor) else [x.shape for x in inputs]
 
 
-def _several(shape: Any) -> tuple[list[Shape], bool]:
+def _several(owner: str, shape: Any) -> tuple[list[Shape], bool]:
     """The shapes that `compute_output_shape` returned, and whether there were several."""
-    several = len(shape) > 0 and isinstance(shape[0], (list, tuple))
-    return [tuple(each) for each in (shape if several else [shape])], several
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(f"{owner}: compute_output_shape must return a shape, or a list of shapes, got {shape!r:.100}")
+    items = cast("Sequence[Any]", shape)
+    several = len(items) > 0 and isinstance(items[0], (list, tuple))
+    return [tuple(each) for each in (items if several else [items])], several
 
 
 def _listed(inputs: Sequence[SymbolicTensor]) -> str:

@@ -269,6 +269,12 @@ class LayersModel(Trainable):
         """Says in which layer an error came up, or raises one that says it better if the input does not fit there."""
         note = f"in layer {layer.name} of {self.name}"
         error.add_note(note)
+        for value in as_list(x):
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"{layer.name}: what it is called on must be tensors, but the layer before it in {self.name} "
+                    f"returned {value!r:.100}"
+                ) from error
         if isinstance(x, Tensor) and not x.is_disposed:
             try:
                 layer._check_input(x.shape)

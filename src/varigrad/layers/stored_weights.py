@@ -85,6 +85,18 @@ def _paths(model: LayersModel) -> tuple[dict[int, tuple[str, ...]], list[str]]:
     return paths, models
 
 
+def _layer_names(model: LayersModel) -> list[str]:
+    """The names of the layers of the model and of the models inside it; not of those inside other layers."""
+    names: list[str] = []
+    waiting: list[Any] = [model]
+    while waiting:
+        for layer in waiting.pop().layers:
+            names.append(layer.name)
+            if hasattr(layer, "layers"):
+                waiting.append(layer)
+    return names
+
+
 def save_weights(model: LayersModel, path: str | os.PathLike[str]) -> None:
     """Writes the model's weights alone, in the format that the path's suffix names."""
     if not model.built:
@@ -144,7 +156,10 @@ def _match(
     """
     stored = found(model) if callable(found) else found
     wanted, models = _named_variables(model, variables)
-    matched = match_names(list(wanted), stored, models)
+    # The other layers have in a file the names that they have here.
+    layers = tuple(f"{name}/" for name in _layer_names(model))
+    inner = {name for name in wanted if not wanted[name].original_name.startswith(layers)}
+    matched = match_names(list(wanted), stored, models, inner)
     missing = [name for name in wanted if name not in matched]
     unexpected = sorted(stored.keys() - set(matched.values()))
     if missing or unexpected:

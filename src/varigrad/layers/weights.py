@@ -38,7 +38,7 @@ class WeightHolder(Serializable):
     """What has weights, of its own and of the layers inside it: the base of `Layer`."""
 
     dtype: str | None
-    built: bool
+    built: bool = False
     _initial_weights: Sequence[Any] | None
     _name: str
 
@@ -53,11 +53,15 @@ class WeightHolder(Serializable):
     @property
     def name(self) -> str:
         """The layer's name; a new one is that of its weights in files too."""
-        return self._name
+        try:
+            return self._name
+        except AttributeError:
+            message = f"{type(self).__name__}: __init__ must call super().__init__() before anything else"
+            raise TypeError(message) from None
 
     @name.setter
     def name(self, name: str) -> None:
-        if getattr(self, "built", False):
+        if self.built:
             self._rename_weights(self._name, name)
         self._name = name
 
