@@ -104,6 +104,22 @@ def test_a_layer_that_got_another_name_is_saved_under_it(tmp_path, suffix):
     assert "renamed/layer" in [layer.name for layer in loaded.layers]
 
 
+@pytest.mark.parametrize("suffix", [".keras", ".h5"])
+def test_layers_that_keras_would_compute_otherwise_are_not_written_for_it(tmp_path, suffix):
+    for make_layer, options in (
+        (vg.layers.up_sampling2d, {"interpolation": "bilinear"}),
+        (vg.layers.resizing, {"height": 3, "width": 3}),
+    ):
+        model = vg.sequential(layers=[make_layer(input_shape=[2, 2, 1], **options)])
+        with pytest.raises(ValueError, match="would give other results in Keras; make it with half_pixel_centers=True"):
+            model.save(tmp_path / f"m{suffix}")
+        same = vg.sequential(layers=[make_layer(input_shape=[2, 2, 1], half_pixel_centers=True, **options)])
+        same.save(tmp_path / f"m{suffix}")
+        x = np.arange(4.0).reshape([1, 2, 2, 1])
+        assert vg.load_layers_model(tmp_path / f"m{suffix}").predict(x).tolist() == same.predict(x).tolist()
+        (tmp_path / f"m{suffix}").unlink()
+
+
 def test_only_trainable_weights_can_be_saved(tmp_path):
     model = make()
     model.layers[0].trainable = False

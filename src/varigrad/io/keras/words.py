@@ -40,7 +40,17 @@ def fields(value: Any) -> Stored:
 
 
 def arguments_of(name: str, config: Stored) -> dict[str, Any]:
-    """The arguments of a layer or other object that Keras knows."""
+    """The arguments of a layer or other object that Keras knows.
+
+    Raises:
+        ValueError: The layer takes pixels to be points; those of Keras take them to be areas.
+    """
+    points = name == "Resizing" or (name == "UpSampling2D" and config.get("interpolation") == "bilinear")
+    if points and not config.get("half_pixel_centers"):
+        raise ValueError(
+            f"save: {name} {config.get('name')!r} interpolates as TensorFlow.js does, and would give other results in "
+            "Keras; make it with half_pixel_centers=True"
+        )
     dropped = _DROPPED.get(name, ())
     return {key: value for key, value in config.items() if key not in dropped}
 
