@@ -13,7 +13,7 @@ from typing import Any
 
 from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.contraction import Contraction, Inner, Row
-from varigrad.backends.native.machine import vector_lanes
+from varigrad.backends.native.machine import lanes_of
 from varigrad.backends.native.matmul import activated
 from varigrad.backends.native.operations import Shape, View, dense
 from varigrad.backends.native.packing import second_factor
@@ -63,7 +63,7 @@ def _windowed(b: Builder, x: View, filter: View, output: Shape, strides: Shape, 
         row = filter.reshaped((*window[:-1], window[-1] * channels, filters))
         if row is not None:
             filter, along = row, window[-1] * channels
-    weights, outer, down, strip = second_factor(b, filter, vector_lanes(), often=True)
+    weights, outer, down, strip = second_factor(b, filter, lanes_of(x.kind.size), often=True)
     inner = [Inner(w, d * step, f) for w, d, step, f in zip(window, dilations, steps[1:-1], outer, strict=False)]
     inner.append(Inner(along, 1, down))
     return _summed(b, x, weights, rows, inner, filters, shape, strip=strip)
@@ -80,7 +80,7 @@ def _summed(
     repeats: int = 0,
     strip: int = 0,
 ) -> View:
-    code = Contraction.of(rows, inner, n, x.kind, vector_lanes(), repeats, strip)
+    code = Contraction.of(rows, inner, n, x.kind, lanes_of(x.kind.size), repeats, strip)
     return b.routine(code, [x, y], shape, parts=code.parts)
 
 

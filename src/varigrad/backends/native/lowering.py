@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from varigrad.backends.native import (
     clipping,
     convolution,
+    einsum,
     losses,
     matmul,
     normalization,
@@ -35,6 +36,7 @@ RULES: dict[str, Callable[..., Any]] = {
     **losses.RULES,
     **matmul.RULES,
     **convolution.RULES,
+    **einsum.RULES,
     **clipping.RULES,
     **pooling.RULES,
 }

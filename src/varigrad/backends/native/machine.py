@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Library", "assembly", "build", "vector_lanes"]
+__all__ = ["Library", "assembly", "build", "lanes_of", "vector_lanes"]
 
 _LOCK = threading.Lock()  # LLVM's own state is not for several threads at once
 _FORMAT = "1"  # another whenever cached machine code no longer fits what calls it
@@ -73,6 +73,11 @@ def _new_target_machine() -> Any:
 def _target_machine() -> Any:
     """The one that compiles; those that run code become their engine's."""
     return _new_target_machine()
+
+
+def lanes_of(size: int) -> int:
+    """How many numbers of so many bytes a vector register of this machine holds."""
+    return vector_lanes() * 4 // size
 
 
 @cache

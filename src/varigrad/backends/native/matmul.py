@@ -11,14 +11,14 @@ import numpy as np
 from varigrad.backends.native.blas import Product
 from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.contraction import Contraction, Inner, Row
-from varigrad.backends.native.machine import vector_lanes
+from varigrad.backends.native.machine import lanes_of
 from varigrad.backends.native.operations import Shape, View
 from varigrad.backends.native.packing import packed, second_factor
 
 __all__ = ["RULES", "activated", "product"]
 
 # Multiplications from which BLAS, which packs its factors first, is faster.
-_LARGE = 1 << 40
+_LARGE = 1 << 30
 # Multiplications from which it pays to lay the second factor out in strips.
 _PACKED = 1 << 18
 # Elements from which a first factor whose columns lie side by side is turned around.
@@ -64,7 +64,7 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
         if routine is not None:
             code, factors = routine
             return b.routine(code, factors, shape, parts=code.parts)
-    lanes = vector_lanes()
+    lanes = lanes_of(x.kind.size)
     y, per_batch, down, strip = second_factor(b, y, lanes, m * k * n >= _PACKED)
     inner = Inner(k, x.strides[-1], down)
     if x.strides[-1] != 1 and x.strides[-2] == 1 and k % lanes == 0 and m * k >= _REARRANGED and m * k * n >= _PACKED:
