@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from varigrad.tensor import Tensor, Variable
 
-__all__ = ["OBSERVERS", "Observer", "observe_everywhere", "observing", "stop_observing"]
+__all__ = ["OBSERVERS", "Observer", "note_reading", "observe_everywhere", "observing", "stop_observing"]
 
 
 class Observer:
@@ -53,6 +53,12 @@ class Observer:
 
     def reading(self, tensor: Tensor) -> None:
         """A value is about to leave for the host (`numpy`, `float`, `if x > 0`)."""
+
+
+def note_reading(tensor: Tensor) -> None:
+    """Tells the observers that values are about to leave for the host: this tensor's, or some that go with it."""
+    for observer in OBSERVERS.get():
+        observer.reading(tensor)
 
 
 # What a context has where none has been added in it: those that observe everywhere.

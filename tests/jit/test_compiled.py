@@ -653,3 +653,19 @@ def test_the_globals_of_a_function_made_by_exec_are_followed():
     assert [f(vg.scalar(1.0)).item() for _ in range(2)] == [2, 2]
     namespace["scale"] = 3.0
     assert f(vg.scalar(1.0)).item() == 3
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda holder: getattr(holder, "sca" + "le"),
+        lambda holder: holder.__dict__["scale"],
+        lambda holder: vars(holder)["scale"],
+    ],
+)
+def test_an_attribute_found_by_a_name_that_is_not_in_the_code_counts(read):
+    holder = types.SimpleNamespace(scale=2.0)
+    f = vg.jit(lambda x: x * read(holder))
+    assert [f(vg.scalar(1.0)).item() for _ in range(2)] == [2, 2]
+    holder.scale = 3.0
+    assert f(vg.scalar(1.0)).item() == 3

@@ -444,3 +444,68 @@ def test_a_step_runs_without_anybody_observing(executor):
     assert found[0] == (5, [pytest.approx(2.2), pytest.approx(4.2)])
     costs = [cost for cost, _ in found]
     assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.filterwarnings("ignore:jit. .* is not compiled, because it changes optimizer:varigrad.JitWarning")
+def test_a_step_that_reads_or_sets_an_optimizers_numbers_itself_does_so_at_each_call():
+    def trained(wrap):
+        w = vg.variable(0.0)
+        optimizer = vg.train.sgd(0.5)
+
+        def slows_down(g):
+            optimizer.learning_rate *= 0.5
+            optimizer.apply_gradients({w.name: g})
+
+        def counts(g):
+            optimizer.apply_gradients({w.name: g})
+            return w * optimizer.iterations
+
+        steps = wrap(slows_down), wrap(counts)
+        return [(steps[0](vg.scalar(1.0)), steps[1](vg.scalar(1.0)).item(), w.item()) for _ in range(6)]
+
+    assert trained(vg.jit) == trained(lambda f: f)
+
+
+def test_the_state_of_training_is_not_read_inside():
+    w = vg.variable([1.0])
+    optimizer = vg.train.momentum(0.1, 0.9)
+    average = vg.train.exponential_moving_average([w], 0.5)
+    optimizer.minimize(lambda: w.sum())
+    for read in (lambda: average.average(w), lambda: optimizer.get_weights()[1].tensor):
+        with pytest.raises(vg.JitError, match="reads the value"):
+            vg.jit(read)()
+
+
+def test_weights_taken_and_set_inside():
+    def values(wrap):
+        model = vg.sequential()
+        model.add(vg.layers.dense(units=2, input_shape=[2], kernel_initializer="ones"))
+
+        def halve(x):
+            model.set_weights([w * 0.5 for w in model.get_weights()])
+            return model(x)
+
+        step = wrap(halve)
+        return [step(vg.ones([1, 2])).tolist() for _ in range(4)]
+
+    assert values(vg.jit) == values(lambda f: f) == [[[2 * 0.5**n] * 2] for n in (1, 2, 3, 4)]
+
+
+def test_a_layer_of_ones_own_with_numbers_and_layers_of_its_own():
+    class Scaled(vg.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.scale = 2.0
+            self.inner = [vg.layers.dense(units=1, kernel_initializer="ones")]
+
+        def call(self, inputs, training=None):
+            return self.inner[0](inputs) * self.scale
+
+    layer = Scaled()
+    f = vg.jit(lambda x: layer(x))
+    x = vg.ones([1, 2])
+    assert [f(x).item() for _ in range(3)] == [4, 4, 4]
+    layer.scale = 3.0
+    assert f(x).item() == 6
+    layer.inner[0] = vg.layers.dense(units=1, kernel_initializer="zeros")
+    assert f(x).item() == 0

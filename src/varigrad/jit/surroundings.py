@@ -4,7 +4,7 @@
 where a value stands. From these notes a compiled function knows later whether anything has changed, and whether the
 function itself changes anything but tensors. A class with an attribute `compiled_for` tells by it which of its
 attributes count, and one with `moved_on` which do not: these answer for the rest themselves, by `engine.host_tensors`
-or `randomness.NextSeed`.
+or `randomness.NextSeed`, unless the function's own code mentions it.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ class Surroundings(NamedTuple):
 # Values that nothing inside can change, beyond those of `PLAIN`.
 _LEAVES = (*PLAIN, float, Tensor, np.dtype, np.ufunc, np.generic, BuiltinFunctionType, range)
 _SEQUENCES = (list, tuple, deque)
+# What finds attributes by names that are not written in the code.
+_BY_ANY_NAME = frozenset(["__dict__", "attrgetter", "eval", "exec", "getattr", "hasattr", "setattr", "vars"])
 # Methods that only making an object calls, and those that no step calls.
 _MAKING = frozenset(["__init__", "__new__", "__post_init__"])
 _UNCALLED = frozenset(
@@ -142,6 +144,8 @@ def look_around(function: Callable[..., Any], objects: Sequence[Any] = ()) -> Su
 class _Walk:
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.own_names: set[str] = set()  # those that the code of others than VariGrad mentions
+        self.everything = False  # whether attributes are looked up by names that the code does not tell
         self.start()
 
     def start(self) -> None:
@@ -243,6 +247,8 @@ class _Walk:
             self.follow(default, path)
         if own:
             return
+        self.own_names |= mentioned.attributes
+        self.everything |= bool(mentioned.globals & _BY_ANY_NAME or mentioned.attributes & _BY_ANY_NAME)
         self.looked_into.add(id(function.__globals__))
         for chain in mentioned.chains:
             _check_no_clock(chain, function)
@@ -271,11 +277,15 @@ class _Walk:
     def _object(self, value: Any, path: str, counted: bool) -> None:
         cls = cast("Any", type(value))
         _check_no_stream(value, path)
-        named = getattr(cls, "compiled_for", None)
-        if isinstance(named, tuple):
+        named = cast("Any", getattr(cls, "compiled_for", None))
+        if named is not None:
             self.hosts.add(id(value))
-            for name in cast("tuple[str, ...]", named):
+            for name in named:
                 self.note(getattr, value, name, f"{path}.{name}", vouched=True)
+            for name in sorted(self.own_names.difference(named)):
+                data = getattr(value, "__dict__", {}).get(name) if not hasattr(cls, name) else getattr(cls, name)
+                if hasattr(value, name) and (not callable(data) or isinstance(data, property)):
+                    self.note(getattr, value, name, f"{path}.{name}")
             return
         inside = bool(cls.__module__.startswith("varigrad.")) and (counted or issubclass(cls, Counted))
         counted = bool(inside or issubclass(cls, Counted))
@@ -283,11 +293,13 @@ class _Walk:
         attributes: Any = getattr(value, "__dict__", None)
         self.looked_into |= {id(value), id(attributes)}
         if isinstance(attributes, dict):
-            names: set[str] = self.names & attributes.keys()
+            names: set[str] = (
+                set(cast("Any", attributes)) if self.everything and not inside else self.names & attributes.keys()
+            )
             for name in sorted(names.difference(getattr(cls, "moved_on", ()))):
                 self.note(operator.getitem, attributes, name, f"{path}.{name}", counted=counted, inside=inside)
         for name in _slots(cls):
-            if name in self.names:
+            if name in self.names or self.everything:
                 self.note(getattr, value, name, f"{path}.{name}", counted=counted, inside=inside)
         for base in cls.__mro__:
             for name in self.names & vars(base).keys():

@@ -11,6 +11,7 @@ import numpy as np
 from varigrad.dtypes import Array, is_floating
 from varigrad.engine import host_tensors, make_tensor, update_variables
 from varigrad.halves import computing_dtype
+from varigrad.observe import note_reading
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, format_shape
 from varigrad.train.named import NamedTensor, numbers_by_name, update_count
@@ -76,6 +77,7 @@ class ExponentialMovingAverage:
         """A copy of the average of one variable; before the first update, its value."""
         for known, average in zip(self.variables, self._averages, strict=True):
             if known is variable:
+                note_reading(variable)
                 return make_tensor(self._read(known, average))
         raise ValueError(f"exponential_moving_average: {variable.name!r} is not among the averaged variables")
 

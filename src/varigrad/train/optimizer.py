@@ -15,6 +15,7 @@ from varigrad.dtypes import Array, is_floating
 from varigrad.engine import NO_ATTRS, host_tensors, make_tensor, register_update, update_variables
 from varigrad.errors import DisposedError
 from varigrad.halves import computing_dtype
+from varigrad.observe import note_reading
 from varigrad.ops.arguments import cast_to, convert
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, call_site, find_variable, format_shape
@@ -381,6 +382,8 @@ class Optimizer:
         """
         with self._lock:
             arrays = self._slots.read()
+            for name in arrays:
+                note_reading(cast("Variable", find_variable(name)))
             weights = [NamedTensor("iter", make_tensor(np.array(self._iterations, np.int32)))]
             for slot, suffix in enumerate(self.slot_names):
                 weights += [
