@@ -27,8 +27,26 @@ EXPECTED = {
 }
 
 
+# Those that only Keras 3 has, by their formulas. It calls the first hard_sigmoid.
+FORMULAS = {
+    "hard_sigmoid_relu6": lambda x: np.clip(x / 6 + 0.5, 0, 1),
+    "hard_silu": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "exponential": np.exp,
+    "hard_tanh": lambda x: np.clip(x, -1, 1),
+    "leaky_relu": lambda x: np.where(x > 0, x, 0.2 * x),
+    "log_sigmoid": lambda x: -np.log1p(np.exp(-x)),
+}
+
+
 def test_every_activation_is_checked():
-    assert EXPECTED.keys() == ACTIVATIONS.keys()
+    assert EXPECTED.keys() | FORMULAS.keys() == ACTIVATIONS.keys()
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_values_are_those_of_the_formulas_of_keras(name):
+    x = np.array([[-7, -3, -1, 0, 0.5, 2, 7]])
+    y = vg.layers.activation(activation=name)(vg.tensor(x, dtype="float64"))
+    np.testing.assert_allclose(y.numpy(), FORMULAS[name](x), rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
