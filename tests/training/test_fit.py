@@ -651,3 +651,20 @@ def test_two_threads_train_two_models_as_one_after_the_other_would():
         assert history == its_history
         for ours, theirs in zip(values, its_values, strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+def test_noise_about_a_small_loss_brings_no_warning():
+    losses = [0.0059, 0.008, 0.01, 0.0216, 0.03, 0.008]
+    model = line()
+    model.compile(optimizer=vg.train.sgd(0.0), loss=lambda y, p: (p * 0.0).sum(-1) + y.sum(-1))
+    targets = [(np.ones([1, 1]), np.array([[loss]])) for loss in losses]
+    history = model.fit_dataset(targets, epochs=6, batches_per_epoch=1, verbose=0).history
+    assert history["loss"] == pytest.approx(losses)
+
+
+def test_a_loss_that_rises_by_the_same_factor_brings_a_warning_in_the_end():
+    model = line()
+    model.compile(optimizer=vg.train.sgd(0.0), loss=lambda y, p: (p * 0.0).sum(-1) + y.sum(-1))
+    targets = [(np.ones([1, 1]), np.array([[1.5**epoch]])) for epoch in range(9)]
+    with pytest.warns(UserWarning, match=r"keeps rising \(7.594, 11.39, 17.09, 25.63\)"):
+        model.fit_dataset(targets, epochs=9, batches_per_epoch=1, verbose=0)

@@ -20,7 +20,7 @@ __all__ = ["LossWatch", "warn_of_different_tail"]
 
 _COLUMNS = 64  # of a target are looked at; more would cost more than they tell
 _RISES = 3  # so many epochs in a row
-_TIMES = 4.0  # the least loss so far
+_TIMES = 20.0  # the least loss so far; noise about a small loss makes it rise by less
 
 
 def warn_of_different_tail(training: Samples, held_out: Samples, stacklevel: int) -> None:
