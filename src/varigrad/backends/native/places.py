@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from varigrad.backends.native.fusion import Step
 from varigrad.backends.native.groups import Group
@@ -14,25 +15,43 @@ __all__ = ["Places"]
 
 
 class Places:
-    """Where every value lies: in which array of a call, or where in the arena. Array 0 is the arena."""
+    """Where every value lies: in which array of a call, or where in the arena. Array 0 is the arena.
+
+    The arrays are, in order: those that are only read, what is returned, the variables that are written to, and what
+    the NumPy kernels make.
+    """
 
     def __init__(self, lowered: Lowered, steps: Sequence[Step]) -> None:
-        self.slot: dict[Val, int] = {val: at + 1 for at, val in enumerate(lowered.source_vals)}
-        self.outputs: list[int] = []
+        made_in_place = {val.root for op in lowered.operations for val in op.outputs if val.home is not None}
+        known = zip(lowered.sources, lowered.source_vals, strict=True)
+        self.variables: list[Any] = []  # those that are written to
+        written: list[Val] = []
+        for value, val in known:
+            if val in made_in_place and value.source is not None and value.source.kind == "variable":
+                self.variables.append(value.source.what)
+                written.append(val)
+        self.slot: dict[Val, int] = {}
         self.made: list[View] = []  # what is returned, in memory that the call takes
-        self.count = 1 + len(lowered.source_vals)
+        for val in lowered.source_vals:
+            if val not in written:
+                self._add(val)
         hosted = [val for step in steps if isinstance(step, HostCall) for val in step.outputs if val.home is None]
         for view in lowered.outputs:
             if view.val.root not in self.slot and view.val not in hosted:
-                self.slot[view.val.root] = self.count
+                self._add(view.val.root)
                 self.made.append(view)
-                self.count += 1
-        self.first_hosted = self.count
+        self.first_written = len(self.slot) + 1
+        for val in written:
+            self._add(val)
+        self.first_hosted = len(self.slot) + 1
         for val in hosted:
-            self.slot[val] = self.count
-            self.count += 1
+            self._add(val)
+        self.count = len(self.slot) + 1
         self.outputs = [self.slot[view.val.root] for view in lowered.outputs]
         self._plan_arena(steps)
+
+    def _add(self, val: Val) -> None:
+        self.slot[val] = len(self.slot) + 1
 
     def _plan_arena(self, steps: Sequence[Step]) -> None:
         lives: dict[Val, list[int]] = {}

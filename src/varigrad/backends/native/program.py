@@ -12,7 +12,7 @@ import numpy as np
 from varigrad.backends.native.fetching import fetcher
 from varigrad.backends.native.fusion import Step, fuse
 from varigrad.backends.native.groups import Group
-from varigrad.backends.native.kernels import Kernels
+from varigrad.backends.native.kernels import Kernels, Segment
 from varigrad.backends.native.lowering import Lowered, lower
 from varigrad.backends.native.machine import Library, assembly, build
 from varigrad.backends.native.operations import HostCall, Origin, Routine
@@ -22,7 +22,7 @@ from varigrad.backends.native.state import State
 from varigrad.backends.native.threads import pool_address
 from varigrad.backends.native.tuning import Choice
 from varigrad.dtypes import Array
-from varigrad.engine import active_kernels, run_quietly
+from varigrad.engine import active_kernels, own, run_quietly
 from varigrad.errors import VariGradError
 from varigrad.jit.graph import Graph, Node
 from varigrad.jit.straight_line import Stale
@@ -42,7 +42,7 @@ class NativeProgram:
         self._kernels = Kernels(self._steps, self._places)
         self._library: Library = build(self._kernels.text)
         self._segments = self._kernels.segments(self._library)
-        enter = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+        enter = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self._enter: Any = enter(self._library.address(ENTER))
         self._fetch = fetcher(self._places, self._lowered)
         self._states: list[State] = []  # those that no call is using
@@ -66,11 +66,19 @@ class NativeProgram:
         if arrays is None:
             raise Stale
         if self._is_plain:
-            self._enter(state.alone[0], id(arrays))
+            if self._enter(state.alone[0], id(arrays)):
+                self._own_variables(arrays)
+                self._enter(state.alone[0], id(arrays))
         else:
             self._run(state, arrays)
         self._states.append(state)
         return [arrays[place] for place in self._places.outputs]
+
+    def _own_variables(self, arrays: list[Any]) -> None:
+        """Gives the variables that are written to memory of their own where something else holds it too."""
+        place, variables = self._places.first_written, self._places.variables
+        arrays[place : place + len(variables)] = [None] * len(variables)
+        arrays[place : place + len(variables)] = own(variables)
 
     def _run(self, state: State, arrays: list[Any]) -> None:
         """All segments, and the NumPy kernels between them, on one thread or several."""
@@ -89,12 +97,19 @@ class NativeProgram:
         for segment, entry in zip(self._segments, entries, strict=True):
             if segment.host is not None:
                 self._run_host(segment.host, state, arrays)
-            if self._readable:
-                self._enter(entry, id(arrays))
-            else:
-                for place in range(segment.first, segment.last):
-                    state.table[place] = arrays[place].ctypes.data
+            if not self._readable:
+                self._look_up(segment, state, arrays)
                 self._enter(entry, None)
+            elif self._enter(entry, id(arrays)):
+                self._own_variables(arrays)
+                self._enter(entry, id(arrays))
+
+    def _look_up(self, segment: Segment, state: State, arrays: list[Any]) -> None:
+        """What native code does for itself where it can: finds where the arrays lie."""
+        if segment.host is None:
+            self._own_variables(arrays)
+        for place in range(segment.first, segment.last):
+            state.table[place] = arrays[place].ctypes.data
 
     def _run_host(self, step: HostCall, state: State, arrays: list[Any]) -> None:
         node = step.node
@@ -128,8 +143,7 @@ class NativeProgram:
                 started = perf_counter_ns()
                 self._run_host(segment.host, state, arrays)
                 times.append((segment.host.origin, (perf_counter_ns() - started) / 1e9))
-            for place in range(segment.first, segment.last):
-                state.table[place] = arrays[place].ctypes.data
+            self._look_up(segment, state, arrays)
             for entry in state.single_steps(segment):
                 started = perf_counter_ns()
                 self._enter(entry, None)

@@ -1,5 +1,8 @@
 """The few functions that run a program: they look up where arrays lie, and call one kernel after the other.
 
+What a program writes to, the last arrays of a call's list, must be in nobody else's hands; where it is, nothing runs
+and 1 is returned.
+
 A kernel is `void kernel(ptr table, ptr arguments, i64 begin, i64 end)`: the table holds the addresses of the arena and
 of the arrays of this call; the arguments are pairs of a place in the table and an offset in bytes, then integers; begin
 and end say which part of the work to do.
@@ -24,8 +27,12 @@ WORKER = "varigrad_worker"
 # A NumPy array has its address, and a list the address of its items, at these places (CPython's and NumPy's own ABI).
 _DATA = object.__basicsize__
 _ITEMS = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
+_BASE = _DATA + 32  # what a view is a view of
+_HOLDERS = 2  # of the memory of a variable that nobody else holds: the variable, and the list of this call
 
-STATE_SIZE = 6  # numbers: table, first and last place to look up, steps, how many, pool (or 0)
+STATE_SIZE = (
+    7  # numbers: table, first and last place to look up, steps, how many, pool (or 0), first that is written to
+)
 STEP_SIZE = 4  # numbers: kernel, arguments, parts, parts of a chunk (0: not shared)
 # Numbers of the pool, far enough apart that what one thread writes does not slow down what another reads.
 POOL_SIZE = 96
@@ -181,7 +188,7 @@ idle:
   br label %look
 }}
 
-define void @{ENTER}(ptr %state, ptr %list) {{
+define i64 @{ENTER}(ptr %state, ptr %list) {{
 entry:
   %table = load ptr, ptr %state
   %q1 = getelementptr i64, ptr %state, i64 1
@@ -199,10 +206,32 @@ entry:
   br i1 %unknown, label %ready, label %read
 read:
   %items = load ptr, ptr %where
+  %q6 = getelementptr i64, ptr %state, i64 6
+  %written = load i64, ptr %q6
+  %writes = icmp slt i64 %written, %last
+  br i1 %writes, label %check, label %checked
+check:
+  %u = phi i64 [%written, %read], [%u2, %free]
+  %up = getelementptr ptr, ptr %items, i64 %u
+  %mine = load ptr, ptr %up
+  %holders = load i32, ptr %mine
+  %shared_memory = icmp ugt i32 %holders, {_HOLDERS}
+  %bp = getelementptr i8, ptr %mine, i64 {_BASE}
+  %base = load ptr, ptr %bp
+  %view = icmp ne ptr %base, null
+  %bad = or i1 %shared_memory, %view
+  br i1 %bad, label %refuse, label %free
+refuse:
+  ret i64 1
+free:
+  %u2 = add i64 %u, 1
+  %rest = icmp slt i64 %u2, %last
+  br i1 %rest, label %check, label %checked
+checked:
   %any = icmp slt i64 %first, %last
   br i1 %any, label %look, label %ready
 look:
-  %i = phi i64 [%first, %read], [%i2, %look]
+  %i = phi i64 [%first, %checked], [%i2, %look]
   %ip = getelementptr ptr, ptr %items, i64 %i
   %object = load ptr, ptr %ip
   %dp = getelementptr i8, ptr %object, i64 {_DATA}
@@ -270,21 +299,29 @@ release:
   store atomic i64 0, ptr %busy2 release, align 8
   br label %done
 done:
-  ret void
+  ret i64 0
 }}
 """
 
 
 def _can_read() -> bool:
     probe = np.arange(3)
-    holder = [probe]
+    view = probe[1:]
+    holder = [probe, view]
+
+    def pointer(address: int) -> int:
+        return ctypes.c_void_p.from_address(address).value or 0
+
     try:
-        items = ctypes.c_void_p.from_address(id(holder) + _ITEMS).value or 0
-        found = ctypes.c_void_p.from_address(items).value or 0
-        data = ctypes.c_void_p.from_address(found + _DATA).value
+        items = pointer(id(holder) + _ITEMS)
+        found = [pointer(items), pointer(items + ctypes.sizeof(ctypes.c_void_p))]
+        bases = [pointer(address + _BASE) for address in found]
+        data = pointer(found[1] + _DATA)
+        holders = ctypes.c_uint32.from_address(found[1]).value
     except (ValueError, OSError):
         return False
-    return found == id(probe) and data == probe.ctypes.data
+    as_known = found == [id(probe), id(view)] and data == view.ctypes.data and bases == [0, id(probe)]
+    return as_known and holders == sys.getrefcount(view) - 1
 
 
 def arrays_can_be_read() -> bool:

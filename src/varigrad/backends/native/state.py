@@ -32,12 +32,13 @@ class State:
         self._memory: list[Array] = []
         self.alone: list[int] = []  # how each segment is entered by one thread
         self.shared: list[int] = []  # and by several
-        for segment in segments:
+        for number, segment in enumerate(segments):
+            written = places.first_written if number == 0 else segment.last
             steps = np.array(segment.steps, np.int64)
             head = [self.table.ctypes.data, segment.first, segment.last, steps.ctypes.data, len(steps) // STEP_SIZE]
             self._memory.append(steps)
             for entries, threads in ((self.alone, 0), (self.shared, pool if segment.is_large else 0)):
-                entry = np.array([*head, threads], np.int64)
+                entry = np.array([*head, threads, written], np.int64)
                 assert len(entry) == STATE_SIZE
                 self._memory.append(entry)
                 entries.append(entry.ctypes.data)
@@ -46,7 +47,7 @@ class State:
         """How each step of a segment is entered by itself, once the table is filled."""
         steps = np.array(segment.steps, np.int64)
         for at in range(0, len(steps), STEP_SIZE):
-            entry = np.array([self.table.ctypes.data, 0, 0, steps[at:].ctypes.data, 1, 0], np.int64)
+            entry = np.array([self.table.ctypes.data, 0, 0, steps[at:].ctypes.data, 1, 0, 0], np.int64)
             yield entry.ctypes.data
 
     def array(self, view: View, arrays: Sequence[Any]) -> Array:
