@@ -207,3 +207,21 @@ def test_set_weights_takes_a_list(weights):
     model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1])])
     with pytest.raises(TypeError, match=r"set_weights: takes the values of sequential_.* as a list, got"):
         model.set_weights(weights)
+
+
+def test_a_build_that_failed_can_be_tried_again():
+    class Fussy(vg.layers.Layer):
+        def build(self, input_shape):
+            self.scale = self.add_weight("scale", [input_shape[-1]], regularizer=vg.regularizers.l2())
+            if input_shape[-1] != 2:
+                raise ValueError("only pairs")
+
+        def call(self, inputs):
+            return inputs * self.scale
+
+    layer = Fussy()
+    with pytest.raises(ValueError, match="only pairs"):
+        layer([[1.0, 2.0, 3.0]])
+    assert layer([[1.0, 2.0]]).tolist() == [[0, 0]]
+    assert [w.shape for w in layer.weights] == [(2,)]
+    assert len(layer.calculate_losses()) == 1

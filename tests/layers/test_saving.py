@@ -188,3 +188,13 @@ def test_an_unwritable_place_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         make().save(tmp_path / "file" / "model")
+
+
+def test_a_layer_in_a_model_and_in_one_around_it_cannot_be_saved(tmp_path):
+    inner = vg.sequential(layers=[vg.layers.dense(units=3, input_shape=[3], name="shared_inside")], name="inside")
+    x = vg.input(shape=[3])
+    model = vg.model(inputs=x, outputs=inner.layers[0](inner(x)), name="outside")
+    with pytest.raises(
+        ValueError, match=r"shared_inside is a layer of (in|out)side and of (in|out)side, which are"
+    ):
+        model.save(tmp_path)

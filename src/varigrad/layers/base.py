@@ -254,7 +254,12 @@ class Layer(WeightHolder):
         if self.built:
             return
         with name_scope(self.name):
-            self.build(input_shape)
+            before = self._own_weights()
+            try:
+                self.build(input_shape)
+            except BaseException:
+                self._keep_weights(before)
+                raise
         self.built = True
         self._ref_count = self._ref_count or 1
         if self._initial_weights is not None:

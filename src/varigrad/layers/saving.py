@@ -56,17 +56,27 @@ def topology(model: LayersModel) -> dict[str, Any]:
     }
 
 
-def _check_names(model: Any) -> None:
-    """Raises an error if two layers of the model, or of one inside it, have one name, as renamed layers may."""
-    seen: set[str] = set()
+def _check_layers(model: Any, owners: dict[int, str]) -> None:
+    """Raises an error if files cannot say which layer is which, in the model or in one inside it.
+
+    Two layers of a model may have one name, once they were renamed. And a layer that is in two models, one inside the
+    other, would come back as two.
+    """
+    names: set[str] = set()
     for layer in model.layers:
-        if layer.name in seen:
+        if layer.name in names:
             raise ValueError(
                 f"save: two layers of {model.name} are named {layer.name!r}; give one of them another name"
             )
-        seen.add(layer.name)
+        names.add(layer.name)
+        owner = owners.setdefault(id(layer), model.name)
+        if owner != model.name and layer.weights:
+            raise ValueError(
+                f"save: {layer.name} is a layer of {owner} and of {model.name}, which are in one model, and a file "
+                "cannot say that they share its weights; call the inner model instead of its layer"
+            )
         if hasattr(layer, "layers"):
-            _check_names(layer)
+            _check_layers(layer, owners)
 
 
 def save_model(
@@ -83,7 +93,7 @@ def save_model(
 
     if not model.built:
         raise ValueError(f"save: {model.name} has no layers yet; add some first")
-    _check_names(model)
+    _check_layers(model, {})
     stored = topology(model)
     try:
         json.dumps(stored, allow_nan=False)

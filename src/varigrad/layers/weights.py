@@ -121,6 +121,14 @@ class WeightHolder(Serializable):
         (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
         return weight
 
+    def _own_weights(self) -> tuple[list[Any], ...]:
+        """What `add_weight` has made so far."""
+        return (list(self._trainable_weights), list(self._non_trainable_weights), list(self._penalties))
+
+    def _keep_weights(self, weights: tuple[list[Any], ...]) -> None:
+        """Forgets the weights beside these, which a `build` that failed has made."""
+        self._trainable_weights, self._non_trainable_weights, self._penalties = weights
+
     def add_loss(self, losses: Callable[[], Tensor] | Iterable[Callable[[], Tensor]]) -> None:
         """Adds functions that give a scalar each to `calculate_losses`. Mirrors `tf.layers.Layer.addLoss`."""
         each = [losses] if callable(losses) else list(losses)
