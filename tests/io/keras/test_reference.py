@@ -39,3 +39,11 @@ def test_a_compiled_model_has_its_optimizer_again():
     assert model.is_compiled
     assert type(model.bare_optimizer).__name__ == "AdamOptimizer"
     assert [layer.trainable for layer in model.layers[1].layers if layer.weights] == [False, True, True, False]
+
+
+def test_the_optimizer_of_keras_2_goes_on_from_where_it_was():
+    model = vg.load_layers_model(REFERENCE / "keras_2_frozen.h5")
+    assert model.bare_optimizer.iterations == 3
+    slots = {w.name: w.tensor.numpy() for w in model.bare_optimizer.get_weights() if w.name.endswith("/m")}
+    assert len(slots) == 6  # the first layer is frozen
+    assert all(np.abs(values).max() > 0 for values in slots.values())

@@ -113,7 +113,7 @@ def from_training_config(config: Any, root: Group) -> tuple[dict[str, Any] | Non
 def _keras_2_state(names: Sequence[str], values: Sequence[Array], optimizer: Any) -> State | None:
     """The state as Keras 2 has it: `Adam/dense/kernel/m:0`, since 2.11 `Adam/m/dense/kernel:0`."""
     config = fields(fields(optimizer).get("config"))
-    rule = _rule(config, str(fields(optimizer).get("class_name")))
+    rule = _rule(config, str(fields(optimizer).get("class_name")).rpartition(">")[2])
     if rule is None:
         return None
     state: dict[str, Array] = {}
@@ -146,9 +146,14 @@ def _variables(group: Group) -> list[Array]:
 def _training(
     described: Mapping[str, Any], optimizer: Any, stored: Sequence[Array]
 ) -> tuple[dict[str, Any] | None, State | None]:
+    if isinstance(optimizer, str):  # a name alone, with what it is by default
+        rates = {"sgd": 0.01}
+        optimizer = {"class_name": optimizer, "config": {"learning_rate": rates.get(optimizer.lower(), 0.001)}}
     class_name, arguments = fields(optimizer).get("class_name"), fields(fields(optimizer).get("config"))
     if not isinstance(class_name, str):
         return None, None
+    class_name = class_name.rpartition(">")[2]  # Keras 2.11 and later put the package in front
+    class_name = next((known for known in _RULES if known.lower() == class_name.lower()), class_name)
     rule = _rule(arguments, class_name)
     training: dict[str, Any] = {
         "loss": _names(described.get("loss")),

@@ -2,15 +2,18 @@
 
 The form is that of Keras 2, and nearly that of TensorFlow.js: calls are lists of references. Keras 3 reads it too, but
 takes some of it otherwise; where it does, what it would write itself is written.
+
+Keras 2 counts the calls of a model inside another from 1, Keras 3 from 0. So each of them is written twice: then number
+1 is the first call in both, 3 the second, and so on, and nobody runs what nobody refers to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from varigrad.io.keras.config_3 import entry_of, layer_of, value_in_keras_3
-from varigrad.io.keras.graphs import call_numbers, call_of, ends_of, is_plain, keras_tensors
+from varigrad.io.keras.graphs import Tensors, call_numbers, call_of, is_plain, keras_tensors
 from varigrad.io.keras.layout import keras_class
 from varigrad.io.keras.words import Stored, arguments_of, keras_value
 
@@ -68,23 +71,25 @@ def _value(owner: str, key: str, value: Any) -> Any:
 def _functional(config: Stored, model: Any) -> dict[str, Any]:
     layers = cast("Sequence[Stored]", config["layers"])
     first = call_numbers(layers)
-    tensors = keras_tensors(model, first)
+
+    def in_keras(name: str, number: int) -> int:
+        return 2 * (number - 1) + 1 if first[name] else number
+
+    tensors = keras_tensors(model, first, in_keras)
     stored: list[dict[str, Any]] = []
-    # In lists, the numbers of several calls of a model mean one thing to Keras 2 and another to Keras 3.
-    ambiguous = any(first[layer["name"]] and len(layer["inbound_nodes"]) > 1 for layer in layers)
     for layer in layers:
-        class_name = layer["class_name"]
-        calls = [
-            call_of(call, tensors, class_name) if ambiguous or not is_plain(call, class_name) else _plain(call, first)
-            for call in layer["inbound_nodes"]
-        ]
+        calls = [_call(call, in_keras, tensors, layer["class_name"]) for call in layer["inbound_nodes"]]
+        if first[layer["name"]]:
+            calls = [each for call in calls for each in (call, call)]
         stored.append({**_object(layer, layer_of(model, layer)), "name": layer["name"], "inbound_nodes": calls})
-    outputs: list[Any] = ends_of(config["output_layers"], layers)
+    outputs: list[Any] = [[name, in_keras(name, number), place] for name, number, place in config["output_layers"]]
     if len(outputs) == 1 and model.inbound_nodes:  # inside of another model, a list of one would be a list
         outputs = outputs[0]
     return {**config, "layers": stored, "output_layers": outputs}
 
 
-def _plain(call: Sequence[Sequence[Any]], first: Mapping[str, int]) -> list[list[Any]]:
-    """A call as a list of references, where Keras 3 counts calls of a model inside from 0."""
-    return [[name, number - first[name], *rest] for name, number, *rest in call]
+def _call(call: Sequence[Sequence[Any]], in_keras: Callable[[str, int], int], tensors: Tensors, class_name: str) -> Any:
+    """A call as a list of references, or as Keras 3 stores it where it would misunderstand that."""
+    if not is_plain(call, class_name):
+        return call_of(call, tensors, class_name)
+    return [[name, in_keras(name, number), *rest] for name, number, *rest in call]

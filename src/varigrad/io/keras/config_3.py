@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from varigrad.io.keras.graphs import call_numbers, call_of, ends_of, keras_tensors
+from varigrad.io.keras.graphs import call_numbers, call_of, keras_tensors
 from varigrad.io.keras.layout import MODELS, keras_class
 from varigrad.io.keras.words import Stored, arguments_of, exchanged, keras_value
 
@@ -116,7 +116,8 @@ def entry_of(layers: Sequence[Stored]) -> Stored | None:
 
 def _functional(config: Stored, model: Any) -> dict[str, Any]:
     layers = cast("Sequence[Stored]", config["layers"])
-    tensors = keras_tensors(model, call_numbers(layers))
+    first = call_numbers(layers)
+    tensors = keras_tensors(model, first, lambda name, number: number - first[name])
     stored: list[dict[str, Any]] = []
     for layer in layers:
         entry = _object(layer["class_name"], layer["config"], _LAYERS, layer_of(model, layer))
@@ -126,11 +127,13 @@ def _functional(config: Stored, model: Any) -> dict[str, Any]:
         "name": config["name"],
         "trainable": config.get("trainable", True),
         "layers": stored,
-        "input_layers": _only(ends_of(config["input_layers"], layers)),
-        "output_layers": _only(ends_of(config["output_layers"], layers)),
+        "input_layers": _ends(config["input_layers"], layers),
+        "output_layers": _ends(config["output_layers"], layers),
     }
 
 
-def _only(ends: list[list[Any]]) -> list[Any]:
-    """The only one, which stands without a list around it, or all."""
+def _ends(references: Sequence[Any], layers: Sequence[Stored]) -> list[Any]:
+    """References to inputs or outputs, or the only one. The calls of a stack count from 0 there, of a graph from 1."""
+    stacks = {layer["name"] for layer in layers if layer["class_name"] == "Sequential"}
+    ends = [[name, number - (name in stacks), place] for name, number, place in references]
     return ends[0] if len(ends) == 1 else ends

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 from varigrad.io.keras.layout import MODELS, keras_class
 from varigrad.io.keras.words import Stored
 
-__all__ = ["Tensors", "call_numbers", "call_of", "ends_of", "is_plain", "keras_tensors", "options_of"]
+__all__ = ["Tensors", "call_numbers", "call_of", "is_plain", "keras_tensors", "options_of"]
 
 # From a reference to a symbolic tensor to what Keras 3 stores for it.
 Tensors: TypeAlias = Callable[[Sequence[Any]], dict[str, Any]]
@@ -24,18 +24,13 @@ def call_numbers(layers: Sequence[Stored]) -> dict[str, int]:
     return {layer["name"]: int(keras_class(layer["class_name"]) in MODELS) for layer in layers}
 
 
-def ends_of(references: Sequence[Any], layers: Sequence[Stored]) -> list[list[Any]]:
-    """References to inputs or outputs: Keras 3 counts the calls of a stack from 0 there, those of a graph from 1."""
-    stacks = {layer["name"] for layer in layers if layer["class_name"] == "Sequential"}
-    return [[name, number - (name in stacks), place] for name, number, place in references]
-
-
-def keras_tensors(model: Any, first: Mapping[str, int]) -> Tensors:
-    """A function from a reference to a tensor as Keras 3 stores it, which counts calls from 0 inside a graph.
+def keras_tensors(model: Any, first: Mapping[str, int], in_keras: Callable[[str, int], int]) -> Tensors:
+    """A function from a reference to a tensor as Keras 3 stores it.
 
     Args:
         model: The model, whose symbolic tensors have shapes.
         first: Where the calls of each layer count from here.
+        in_keras: The number of a call in the file, from the layer's name and the number here.
     """
     known: dict[tuple[str, int, int], tuple[list[int | None], str]] = {}
     called = model._graph.calls()
@@ -45,9 +40,9 @@ def keras_tensors(model: Any, first: Mapping[str, int]) -> Tensors:
                 known[layer.name, number, place] = list(x.shape), x.dtype
 
     def keras_tensor(reference: Sequence[Any]) -> dict[str, Any]:
-        name, number, place = reference[0], reference[1] - first[reference[0]], reference[2]
-        shape, dtype = known[name, number, place]
-        history = {"shape": shape, "dtype": dtype, "keras_history": [name, number, place]}
+        name, number, place = reference
+        shape, dtype = known[name, number - first[name], place]
+        history = {"shape": shape, "dtype": dtype, "keras_history": [name, in_keras(name, number), place]}
         return {"class_name": "__keras_tensor__", "config": history}
 
     return keras_tensor
@@ -55,7 +50,7 @@ def keras_tensors(model: Any, first: Mapping[str, int]) -> Tensors:
 
 def call_of(call: Sequence[Sequence[Any]], tensors: Tensors, class_name: str) -> dict[str, Any]:
     """The arguments of a call of a layer."""
-    inputs = [tensors(reference) for reference in call]
+    inputs = [tensors(reference[:3]) for reference in call]
     arguments = {name: _argument(value, tensors) for name, value in options_of(call).items()}
     if class_name in _RECURRENT and len(inputs) > 1:
         inputs, arguments["initial_state"] = inputs[:1], inputs[1:]
