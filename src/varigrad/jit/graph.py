@@ -7,7 +7,7 @@ place that starts with one value and ends with another.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -76,6 +76,14 @@ class Value:
         return f"<Value {self.number} {format_shape(self.shape)} {self.dtype}>"
 
 
+def _together(values: Iterable[Value]) -> int:
+    """On what depends what is made of these values."""
+    depends = 0
+    for value in values:
+        depends |= value.depends
+    return depends
+
+
 class Node:
     """A kernel call.
 
@@ -107,9 +115,7 @@ class Node:
     def add_output(self, shape: tuple[int, ...], dtype: np.dtype[Any], depends: int | None = None) -> Value:
         """A new value that this node makes."""
         if depends is None:
-            depends = 0
-            for value in self.inputs:
-                depends |= value.depends
+            depends = self.outputs[0].depends if self.outputs else _together(self.inputs)
         value = Value(shape, dtype, self, depends=depends)
         self.outputs.append(value)
         return value

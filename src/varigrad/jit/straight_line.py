@@ -180,9 +180,11 @@ class _Writer:
             if node.targets:
                 # What still has a name is copied before a variable is written to.
                 count = len(node.targets)
-                held = [v for v in node.inputs[:count] if v in dying and v not in node.inputs[count:]]
+                dead, read = set(dying), set(node.inputs[count:])
+                held = [v for v in node.inputs[:count] if v in dead and v not in read]
                 self._delete(held)
-                dying = [value for value in dying if value not in held]
+                gone = set(held)
+                dying = [value for value in dying if value not in gone]
             self._write(f"    {self._statement(node)}")
             self.nodes_by_line[len(self._lines)] = node
             self._delete(dying)
