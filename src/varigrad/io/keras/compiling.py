@@ -192,6 +192,8 @@ def _state(rule: Rule, stored: list[Array], schedule: bool, rate: Any) -> State 
         for place, slot in enumerate(slots):
             values = stored[number * len(slots) + place if rule.interleaved else place * count + number]
             state[f"{number}/{slot}"] = _scaled(rule, values, rate, 1)
+    if rule.name == "RMSProp" and "momentum" not in slots:  # Keras has it only where it is used
+        state.update({f"{number}/momentum": np.zeros_like(state[f"{number}/rms"]) for number in range(count)})
     return state
 
 

@@ -15,7 +15,7 @@ from varigrad.io.keras.compiling import from_training_config, to_training_config
 from varigrad.io.keras.config_2 import to_keras_2
 from varigrad.io.keras.config_3 import KERAS_VERSION
 from varigrad.io.keras.hdf5 import File, Group
-from varigrad.io.keras.layout import flat_weights
+from varigrad.io.keras.layout import flat_weights, names_in, places
 from varigrad.io.keras.meanings import as_meant_by_keras
 from varigrad.io.keras.values import hdf5_bytes, read_values, writable
 from varigrad.io.replacing import write_atomically
@@ -79,12 +79,13 @@ def layered_weights(root: Group) -> StoredWeights:
 
     def values_for(model: Any) -> dict[str, Array]:
         found: dict[str, Array] = {}
+        named = names_in(places(model))
         for name, layer in _pairs(model, [name for name in names if lists[name]]):
             values = [read_values(stored[name].dataset(place)) for place in lists[name]]
             weights = [] if layer is None else flat_weights(layer)
             if layer is not None and len(weights) != len(values):
                 raise ModelFileError(f"layer {name!r} has {len(values)} weights in the file, but {len(weights)} here")
-            wanted = [weight.original_name for weight in weights] or lists[name]
+            wanted = [named[id(weight)] for weight in weights] or lists[name]
             found.update(zip(wanted, values))
         return found
 

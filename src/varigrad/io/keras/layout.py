@@ -9,12 +9,13 @@ model, those that training changes in front.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from varigrad.io.keras.words import fields
 
-__all__ = ["MODELS", "Place", "flat_weights", "keras_class", "places"]
+__all__ = ["MODELS", "Place", "flat_weights", "keras_class", "names_in", "places"]
 
 # The modules of Keras 3 that models are in.
 MODELS = {"Functional": "keras.src.models.functional", "Sequential": "keras"}
@@ -30,11 +31,13 @@ class Place(NamedTuple):
         path: Its place in the tree; `""` is the model itself.
         layer: The layer.
         weights: Its own weights, in Keras's order.
+        models: The names of the models that it is in, without the outermost.
     """
 
     path: str
     layer: Any
     weights: list[Any]
+    models: tuple[str, ...]
 
 
 def keras_class(class_name: str) -> str:
@@ -52,7 +55,20 @@ def places(model: Any, config: Mapping[str, Any] | None = None) -> list[Place]:
     return list(_walk(model, "", config or {}, set()))
 
 
-def _walk(layer: Any, path: str, config: Mapping[str, Any], seen: set[int]) -> Iterator[Place]:
+def names_in(found: Sequence[Place]) -> dict[int, str]:
+    """The name that files have for each weight, by its `id`; where two have one, the models around are in front."""
+    counts = Counter(weight.original_name for place in found for weight in place.weights)
+    names: dict[int, str] = {}
+    for place in found:
+        for weight in place.weights:
+            around = place.models if counts[weight.original_name] > 1 else ()
+            names[id(weight)] = "/".join([*around, weight.original_name])
+    return names
+
+
+def _walk(
+    layer: Any, path: str, config: Mapping[str, Any], seen: set[int], models: tuple[str, ...] = ()
+) -> Iterator[Place]:
     if id(layer) in seen:
         return
     seen.add(id(layer))
@@ -60,9 +76,10 @@ def _walk(layer: Any, path: str, config: Mapping[str, Any], seen: set[int]) -> I
     theirs = {id(weight) for _, part, _ in inner for weight in part.weights}
     own = [weight for weight in layer.weights if id(weight) not in theirs]
     if own:
-        yield Place(path, layer, own)
+        yield Place(path, layer, own, models)
     for name, part, part_config in inner:
-        yield from _walk(part, f"{path}/{name}".lstrip("/"), part_config, seen)
+        around = (*models, part.name) if hasattr(part, "layers") else models
+        yield from _walk(part, f"{path}/{name}".lstrip("/"), part_config, seen, around)
 
 
 def _parts(layer: Any, config: Mapping[str, Any]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:

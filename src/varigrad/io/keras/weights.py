@@ -10,7 +10,7 @@ from varigrad.dtypes import Array
 from varigrad.io.formats import StoredWeights
 from varigrad.io.keras.h5 import layered_weights
 from varigrad.io.keras.hdf5 import Dataset, File, Group
-from varigrad.io.keras.layout import places
+from varigrad.io.keras.layout import names_in, places
 from varigrad.io.keras.values import hdf5_bytes, read_values, writable
 from varigrad.io.replacing import write_atomically
 from varigrad.io.weights import ModelFileError
@@ -50,11 +50,13 @@ def read_tree(root: Group, model: Any, config: Mapping[str, Any] | None = None) 
     """
     found: dict[str, Array] = {}
     used: set[str] = set()
-    for place in places(model, config):
+    known = places(model, config)
+    names = names_in(known)
+    for place in known:
         group = _variables(root, place.path)
         for number, weight in enumerate(place.weights):
             if group is not None and str(number) in group:
-                found[weight.original_name] = read_values(group.dataset(str(number)))
+                found[names[id(weight)]] = read_values(group.dataset(str(number)))
                 used.add(f"{place.path}/{number}")
     for path, dataset in _all_variables(root, ""):
         if path not in used:
