@@ -94,13 +94,19 @@ def _tanh_grad(code: Code, dy: Operand, y: Operand) -> Operand:
     return code.mul(code.mul(code.sub(one, y), code.add(one, y)), dy)
 
 
+def _log1p_exp(code: Code, x: Operand) -> Operand:
+    """log(1 + exp(-|x|))."""
+    return log1p(code, exp(code, code.neg(code.intrinsic("fabs", x))))
+
+
 def _softplus(code: Code, x: Operand) -> Operand:
-    tail = log1p(code, exp(code, code.neg(code.intrinsic("fabs", x))))
-    return code.add(tail, _relu(code, x))
+    return code.add(_log1p_exp(code, x), _relu(code, x))
 
 
 def _sigmoid_cross_entropy(code: Code, labels: Operand, logits: Operand) -> Operand:
-    return code.sub(_softplus(code, logits), code.mul(logits, labels))
+    # The difference first: it is 0 where the label is right, and leaves the logarithm all its digits.
+    rest = code.sub(_relu(code, logits), code.mul(logits, labels))
+    return code.add(_log1p_exp(code, logits), rest)
 
 
 def _sign(code: Code, x: Operand) -> Operand:
