@@ -121,3 +121,38 @@ def test_fit_trains_on_it():
     model.fit([[1.0], [1.0]], [[3.0], [3.0]], epochs=1, batch_size=2, shuffle=False, verbose=0)
     # The error is 0; the penalty is 0.5 (w^2 + w^2) / 2, whose slope is w: 3 - 0.1 * 3.
     assert model.get_weights()[0].item() == pytest.approx(2.7)
+
+
+@pytest.mark.parametrize("name", ["simple_rnn", "lstm", "gru"])
+@pytest.mark.parametrize("return_sequences", [False, True])
+@pytest.mark.parametrize("return_state", [False, True])
+def test_recurrent_layers_are_penalized_for_all_that_they_give(name, return_sequences, return_state):
+    layer = getattr(vg.layers, name)(
+        units=2, return_sequences=return_sequences, return_state=return_state, activity_regularizer=L2
+    )
+    x = vg.tensor(np.linspace(-1, 1, 18).reshape(3, 3, 2), dtype="float32")
+    seen = []
+
+    def loss():
+        results = layer(x, training=True)
+        penalties = layer.calculate_losses()
+        seen.extend((results if return_state else [results], penalties))
+        return vg.add_n(penalties)
+
+    vg.variable_grads(loss)
+    results, penalties = seen
+    # 0.5 sum(y^2) / batch for each result: what Keras adds to the loss
+    assert [p.item() for p in penalties] == [pytest.approx((y.numpy() ** 2).sum() / 6, rel=1e-5) for y in results]
+
+
+def test_attention_is_penalized_for_its_result():
+    layer = vg.layers.multi_head_attention(num_heads=1, key_dim=2, activity_regularizer=L2)
+    x = vg.tensor(np.linspace(-1, 1, 12).reshape(2, 3, 2), dtype="float32")
+    seen = []
+
+    def loss():
+        seen.append(layer([x, x], training=True))
+        return vg.add_n(layer.calculate_losses())
+
+    value, _ = vg.variable_grads(loss)
+    assert value.item() == pytest.approx((seen[0].numpy() ** 2).sum() / 4, rel=1e-5)

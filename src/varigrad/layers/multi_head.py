@@ -7,6 +7,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack, cast
 
+from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, axis_list, boolean, number, partial_shape, positive_integer
 from varigrad.layers.base import LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
@@ -30,7 +31,7 @@ _UNSUPPORTED = ("flash_attention", "sliding_window", "use_gate")
 _SHAPES = ("query_shape", "key_shape", "value_shape")
 
 
-class MultiHeadAttention(ScoringLayer):
+class MultiHeadAttention(PenalizesActivity, ScoringLayer):
     """Attention of several heads (Vaswani and others, 2017).
 
     A layer of Keras 3; TensorFlow.js has it, but does not export it. Each head projects query, key and value, takes for
@@ -57,7 +58,7 @@ class MultiHeadAttention(ScoringLayer):
         bias_initializer: That of the biases, `"zeros"` by default.
         kernel_regularizer: A penalty on each kernel.
         bias_regularizer: A penalty on each bias.
-        activity_regularizer: A penalty on the result; kept for files, not applied, as in TensorFlow.js.
+        activity_regularizer: A penalty on the result in training, over the batch's size.
         kernel_constraint: A limit on each kernel.
         bias_constraint: A limit on each bias.
         seed: Makes what is dropped a fixed sequence.
@@ -224,6 +225,7 @@ class MultiHeadAttention(ScoringLayer):
         if training and self.dropout > 0:
             kept = random.dropout(weights, self.dropout, seed=self._next_seed())
         y = self.output_dense(einsum(self._mean_equation, kept, self.value_dense(value)))
+        y = self._penalized(y, training)
         return [y, weights] if return_attention_scores else y
 
     def _seen(

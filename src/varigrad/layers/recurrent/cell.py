@@ -89,7 +89,7 @@ class UnitsCellOptions(LayerOptions, total=False):
         kernel_regularizer: A penalty on the kernel.
         recurrent_regularizer: A penalty on the recurrent kernel.
         bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the result; kept for files, not applied, as in TensorFlow.js.
+        activity_regularizer: For a layer of this cell, a penalty on what it gives in training, over the batch's size.
         kernel_constraint: A limit on the kernel.
         recurrent_constraint: A limit on the recurrent kernel.
         bias_constraint: A limit on the bias.

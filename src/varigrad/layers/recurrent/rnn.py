@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
 from varigrad.engine import run_kernel
+from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.lists import as_list
@@ -14,6 +15,7 @@ from varigrad.layers.recurrent.cell import RNNCell, UnitsCell, first_shape
 from varigrad.layers.recurrent.loop import fitted, run_over_time
 from varigrad.layers.recurrent.stacked import StackedRNNCells
 from varigrad.layers.registry import deserialize, suggestion
+from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.symbolic import SymbolicTensor
 from varigrad.layers.weights import WeightHolder
 from varigrad.observe import observing
@@ -54,7 +56,7 @@ class RNNOptions(TypedDict, total=False):
     zero_output_for_mask: bool
 
 
-class RNN(Layer):
+class RNN(PenalizesActivity):
     """Runs a cell over time.
 
     Mirrors `tf.layers.rnn`. Inputs are `[batch, time, …]`; the result is the last output, or with `return_sequences`
@@ -222,7 +224,8 @@ class RNN(Layer):
             with observing(instead_of=Tape):
                 for state, value in zip(self._states, states):
                     assign(state, value.cast(state.dtype))
-        return [output, *states] if self.return_state else output
+        results = [self._penalized(y, training) for y in ([output, *states] if self.return_state else [output])]
+        return results if self.return_state else results[0]
 
     def _first_states(self, x: Tensor, initial: Sequence[Tensor]) -> Sequence[Tensor]:
         """What the first step begins with."""
@@ -309,6 +312,11 @@ class UnitsRNN(RNN):
         cell = self.cell_class(name=options.get("name"), **{name: options.pop(name) for name in own if name in options})
         super().__init__(cell=cell, **options)
         cell.name = self.name  # its errors are the layer's
+
+    @property
+    def activity_regularizer(self) -> Regularizer | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The penalty on what the layer gives."""
+        return self.cell.activity_regularizer
 
     @property
     def units(self) -> int:
