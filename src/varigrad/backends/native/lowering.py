@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -60,6 +61,7 @@ class _Lowering:
         self.graph = graph
         self.builder = Builder()
         self.views: dict[Value, View] = {}
+        self.shown: defaultdict[Val, list[Value]] = defaultdict(list)  # the values that lie in a source's memory
         self.sources: list[Value] = []
         self.source_vals: list[Val] = []
         self.places: dict[int, View] = {}  # the memory of variables and slots, by the tensor's id
@@ -71,16 +73,23 @@ class _Lowering:
 
     def run(self) -> Lowered:
         for value in self.graph.sources():
-            self.views[value] = self.source(value)
+            self.show(value, self.source(value))
         for at, node in enumerate(self.graph.nodes):
             self.builder.origin = Origin(node.kernel, node.site)
             if node.is_update:
                 self.keep_overwritten(at, node)
             outputs = self.lowered(node)
-            self.views.update(zip(node.outputs, outputs, strict=True))
+            for value, view in zip(node.outputs, outputs, strict=True):
+                self.show(value, view)
         self.builder.origin = Origin("Return", "")
         outputs = [self.output(self.views[value]) for value in self.graph.outputs]
         return Lowered(self.builder.operations, self.sources, self.source_vals, outputs, self.hosts)
+
+    def show(self, value: Value, view: View) -> None:
+        """Notes where a value is to be seen."""
+        self.views[value] = view
+        if view.val.root.source is not None:
+            self.shown[view.val.root].append(value)
 
     def source(self, value: Value) -> View:
         kind = kind_of(value.dtype) or OTHER
@@ -110,10 +119,11 @@ class _Lowering:
 
     def keep_overwritten(self, at: int, node: Node) -> None:
         """Copies what an update overwrites and a later node reads."""
-        overwritten = {self.places[tensor.id].val for tensor in (*node.targets, *node.state)}
-        for value, view in self.views.items():
-            if view.val.root in overwritten and self.last_read.get(value, -1) > at:
-                self.views[value] = self.builder.copy(view)
+        for tensor in (*node.targets, *node.state):
+            shown = self.shown[self.places[tensor.id].val]
+            for value in [v for v in shown if self.last_read.get(v, -1) > at]:
+                self.views[value] = self.builder.copy(self.views[value])
+            shown.clear()
 
     def lowered(self, node: Node) -> Sequence[View]:
         if node.kernel == HOST:
