@@ -1,5 +1,6 @@
 """What a compiled function does, from call to call."""
 
+import copy
 import functools
 import random
 import threading
@@ -669,3 +670,47 @@ def test_an_attribute_found_by_a_name_that_is_not_in_the_code_counts(read):
     assert [f(vg.scalar(1.0)).item() for _ in range(2)] == [2, 2]
     holder.scale = 3.0
     assert f(vg.scalar(1.0)).item() == 3
+
+
+class Base:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @vg.jit
+    def predict(self, x):
+        return x * self.scale
+
+
+class Derived(Base):
+    @vg.jit
+    def predict(self, x):
+        return super().predict(x) + 1
+
+
+def test_a_compiled_method_that_calls_that_of_its_base_class():
+    model = Derived(2.0)
+    assert [model.predict(vg.scalar(v)).item() for v in (1.0, 2.0)] == [3, 5]
+
+
+def test_an_object_with_compiled_methods_is_copied():
+    first = Base(2.0)
+    first.predict(vg.scalar(1.0))
+    second = copy.deepcopy(first)
+    second.scale = 3.0
+    assert [m.predict(vg.scalar(1.0)).item() for m in (first, second, first)] == [2, 3, 2]
+    assert copy.deepcopy(chain) is chain
+
+
+def test_methods_of_objects_with_slots():
+    class Slotted:
+        __slots__ = ("scale",)
+
+        @vg.jit
+        def predict(self, x):
+            return x * self.scale
+
+    model = Slotted()
+    model.scale = 2.0
+    assert model.predict(vg.scalar(1.0)).item() == 2
+    model.scale = 3.0
+    assert model.predict(vg.scalar(1.0)).item() == 3

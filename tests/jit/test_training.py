@@ -1,5 +1,6 @@
 """Compiled training steps against the same steps as written."""
 
+import threading
 from contextvars import Context
 
 import numpy as np
@@ -509,3 +510,22 @@ def test_a_layer_of_ones_own_with_numbers_and_layers_of_its_own():
     assert f(x).item() == 6
     layer.inner[0] = vg.layers.dense(units=1, kernel_initializer="zeros")
     assert f(x).item() == 0
+
+
+def test_threads_that_train_with_one_step_lose_none():
+    w = vg.variable(np.zeros(100, np.float32))
+    optimizer = vg.train.sgd(1.0)
+    step = vg.jit(lambda x: optimizer.minimize(lambda: (w * x).sum()))
+    step(vg.scalar(1.0))
+
+    def work():
+        for _ in range(50):
+            step(vg.scalar(1.0))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert w.numpy().tolist() == [-201] * 100
+    assert optimizer.iterations == 201

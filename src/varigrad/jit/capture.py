@@ -23,13 +23,17 @@ __all__ = ["Capture"]
 _SHAPED_BY_INTEGERS = frozenset(
     ["RaggedGather", "RaggedTensorToTensor", "SparseFillEmptyRows", "SparseSegmentMean", "SparseSegmentSum"]
 )
-_SHAPED_BY_ALL = frozenset(["NonMaxSuppressionV3", "RaggedRange", "StringNGrams", "StringSplit"])
+_SHAPED_BY_ALL = frozenset(
+    ["NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5", "RaggedRange", "StringNGrams", "StringSplit"]
+)
 
 
 def _shape_depends(node: Node) -> bool:
     """Whether the shape of what a kernel gives may differ from call to call."""
     if node.kernel in _SHAPED_BY_INTEGERS:
         return any(value.depends for value in node.inputs if value.dtype.kind == "i")
+    if node.attrs.get("pad_to_max_output_size"):
+        return False
     return node.kernel in _SHAPED_BY_ALL and any(value.depends for value in node.inputs)
 
 

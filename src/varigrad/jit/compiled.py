@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -106,7 +107,8 @@ class CompiledFunction(Generic[P, R]):
                 try:
                     return self._run(trace, args, kwargs, leaves, observers)
                 except Stale:
-                    self._traces[key].remove(trace)
+                    with self._lock:
+                        self._traces[key] = [other for other in self._traces[key] if other is not trace]
                     break
         if observers and any(isinstance(o, Tape) for o in observers):
             return self.function(*args, **kwargs)
@@ -120,14 +122,21 @@ class CompiledFunction(Generic[P, R]):
         """A compiled method: each object has compilations of its own."""
         if instance is None:
             return self
-        bound = CompiledFunction(MethodType(self.function, instance), self.check, self.executor)
-        if hasattr(instance, "__dict__"):
-            instance.__dict__.setdefault(self._name, bound)
-            return instance.__dict__[self._name]
+        attributes = getattr(instance, "__dict__", {})  # where it is kept, as long as the object
+        place = f"_compiled_{self._name}_{id(self):x}"  # a subclass may have another method of the name
+        bound = attributes.get(place)
+        if bound is None:
+            bound = CompiledFunction(MethodType(self.function, instance), self.check, self.executor)
+            bound = attributes.setdefault(place, bound)
         return bound
 
     def __reduce__(self) -> Any:
-        return CompiledFunction, (self.function, self.check, self.executor)
+        if isinstance(self.function, MethodType):
+            return getattr, (self.function.__self__, self._name)
+        found: Any = sys.modules.get(self.function.__module__)
+        for name in self.function.__qualname__.split("."):
+            found = getattr(found, name, None)
+        return self.function.__qualname__ if found is self else (CompiledFunction, (self.function, self.check))
 
     # Running
 
