@@ -41,14 +41,14 @@ class File:
         sizes = cursor.integers(1, 2)
         if version < 2:
             cursor.skip(9 if version == 0 else 13)
-            base = cursor.integer(8)
-            cursor.skip(3 * 8 + 8)
+            base, _, end, _, _ = cursor.integers(8, 5)
         else:
             cursor.skip(1)
-            base = cursor.integer(8)
-            cursor.skip(16)
+            base, _, end = cursor.integers(8, 3)
         if sizes != (8, 8) or base:
             raise ModelFileError("the HDF5 file has addresses that are not of 8 bytes, or not from its start")
+        if end > len(self.span):
+            raise ModelFileError(f"the HDF5 file is cut off: of {end:,} bytes, {len(self.span):,} are there")
         self.root = Group(self.span, cursor.integer(8), "")
 
 
