@@ -25,7 +25,7 @@ def read_values(dataset: Dataset) -> Array:
         if dataset.attributes.get("dtype") != _BFLOAT16:
             raise ModelFileError(f"{dataset.name!r} has values of two bytes that are not marked as bfloat16")
         return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    return values if values.flags.owndata and values.flags.writeable else values.copy()
+    return values
 
 
 def hdf5_bytes(fill: Callable[[Any], None]) -> bytes:

@@ -150,7 +150,7 @@ class Dataset(_Object):
         return (0,) if shape is None else shape
 
     def read(self) -> Array:
-        """The values, in this machine's byte order; maybe a read-only view of the file."""
+        """The values, in this machine's byte order and in memory of their own."""
         if self._has(_EXTERNAL):
             raise ModelFileError(f"the values of {self.name!r:.200} are in another file; that is refused")
         if self._type.is_text:
