@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -162,6 +163,7 @@ def main() -> None:
     parser.add_argument("--one-core", action="store_true", help="for busy machines: processor time, on one core")
     parser.add_argument("--write", action="store_true", help="put the tables into the project's README.md")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the workers are ended too
     results = Results(options.contenders.split(","), "cpu" if options.one_core else "seconds")
     for name in options.tasks.split(","):
         run_task(task_named(name), options, results)

@@ -16,6 +16,8 @@ the library nor its compiler count.
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,6 +158,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=600, help="seconds after which compiling is given up")
     parser.add_argument("--one-core", action="store_true", help="for busy machines: processor time, on one core")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the workers are ended too
     for family in options.families.split(","):
         if family == "width":
             compare_widths(options)

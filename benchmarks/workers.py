@@ -71,7 +71,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             env=_environment(one_core),
-            preexec_fn=_bind_to_one_core if one_core else None,
+            preexec_fn=bind_to_one_core if one_core else None,
         )
         self.times = Times()
         self._pending = b""
@@ -150,15 +150,20 @@ def _write_task(task: Task, folder: Path) -> None:
     np.concatenate(arrays).astype("<f4").tofile(folder / "numbers.bin")
 
 
-def _environment(one_core: bool) -> dict[str, str]:
+def without_blas_settings() -> dict[str, str]:
     """The environment without what would choose older or fewer kernels for OpenBLAS."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
+    return {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
+
+
+def _environment(one_core: bool) -> dict[str, str]:
+    environment = without_blas_settings()
     if one_core:
         environment["OPENBLAS_NUM_THREADS"] = "1"
     return environment | {"TF_CPP_MIN_LOG_LEVEL": "3", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
 
-def _bind_to_one_core() -> None:
+def bind_to_one_core() -> None:
+    """Binds this process to one core."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
