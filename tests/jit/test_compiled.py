@@ -714,3 +714,22 @@ def test_methods_of_objects_with_slots():
     assert model.predict(vg.scalar(1.0)).item() == 2
     model.scale = 3.0
     assert model.predict(vg.scalar(1.0)).item() == 3
+
+
+def test_compiling_for_many_shapes_warns_and_the_oldest_are_given_up():
+    f = vg.jit(lambda x: x.sum(), executor="numpy")
+    for length in range(1, 32):
+        f(vg.ones([length]))
+    with pytest.warns(
+        vg.JitWarning, match=r"32 kinds of arguments, last for other arguments: \(float32\[32\]\); .*padding"
+    ):
+        f(vg.ones([32]))
+    for length in range(33, 300):
+        assert f(vg.ones([length])).item() == length
+    assert f.compilations == 299
+    f(vg.ones([299]))
+    assert f.compilations == 299
+    f(vg.ones([1]))  # given up, compiled again
+    assert f.compilations == 300
+    assert "300. other arguments: (float32[1])" in f.explain()
+    assert len(f.explain().splitlines()) == 51

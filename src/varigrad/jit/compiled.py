@@ -7,6 +7,7 @@ import inspect
 import sys
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from types import MethodType
@@ -36,6 +37,9 @@ R = TypeVar("R")
 _ATTEMPTS = 3  # runs that change something besides tensors, after which a function is left as it is
 _OFTEN = 10  # compilations of one signature from which on a warning says why
 _KEPT = 32  # compilations of one signature that are kept
+_MANY = 32  # signatures from which on a warning says why
+_KEPT_SIGNATURES = 256
+_TOLD = 50  # compilations that `explain` tells of
 
 
 class _Trace:
@@ -90,7 +94,8 @@ class CompiledFunction(Generic[P, R]):
         self._traces: dict[Any, list[_Trace]] = {}
         self._unfit: dict[Any, list[str]] = {}
         self._left_alone: set[Any] = set()
-        self._history: list[str] = []
+        self._history: deque[str] = deque(maxlen=_TOLD)
+        self._compilations = 0
         self._lock = threading.RLock()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -201,6 +206,9 @@ class CompiledFunction(Generic[P, R]):
             traces = self._traces.setdefault(key, [])
             traces.insert(0, _Trace(graph, build, guards, known, objects, self.executor))
             del traces[_KEPT:]
+            if len(self._traces) > _KEPT_SIGNATURES:
+                del self._traces[next(iter(self._traces))]
+            self._compilations += 1
             self._history.append(reason)
             self._warn_if_often(traces, reason)
         return build(capture.output_tensors, leaves)
@@ -229,6 +237,13 @@ class CompiledFunction(Generic[P, R]):
         )
 
     def _warn_if_often(self, traces: list[_Trace], reason: str) -> None:
+        if len(traces) == 1 and len(self._traces) == _MANY:
+            warnings.warn(
+                f"jit: {self._name} was compiled for {_MANY} kinds of arguments, last for {reason}; give tensors few "
+                "different shapes, by padding if need be, and numbers that change as floats or tensors",
+                JitWarning,
+                stacklevel=4,
+            )
         if len(traces) == _OFTEN:
             warnings.warn(
                 f"jit: {self._name} was compiled {_OFTEN} times for the same arguments, last because {reason}; pass "
@@ -242,7 +257,7 @@ class CompiledFunction(Generic[P, R]):
     @property
     def compilations(self) -> int:
         """How often the function was compiled."""
-        return len(self._history)
+        return self._compilations
 
     def explain(self) -> str:
         """Why the function was compiled each time, and what became of it.
@@ -257,7 +272,8 @@ class CompiledFunction(Generic[P, R]):
         """
         times = "once" if self.compilations == 1 else f"{self.compilations} times"
         lines = [f"{self._name} was compiled {times}{':' if self._history else ''}"]
-        lines += [f"  {number}. {reason}" for number, reason in enumerate(self._history, 1)]
+        first = self.compilations - len(self._history) + 1
+        lines += [f"  {number}. {reason}" for number, reason in enumerate(self._history, first)]
         for key, reasons in self._unfit.items():
             state = "runs as it is written" if key in self._left_alone else "was not compiled yet"
             lines.append(f"with {describe(key)} it {state}: {reasons[-1]}")
