@@ -55,8 +55,10 @@ class Places:
 
     def _plan_arena(self, steps: Sequence[Step]) -> None:
         lives: dict[Val, list[int]] = {}
+        read = {val for step in steps for val in _read(step)}
         for at, step in enumerate(steps):
-            for val in _touched(step):
+            made = step.made if isinstance(step, Group) else step.outputs
+            for val in [*_read(step), *[val for val in made if val in read or val.home is not None]]:
                 if val.root not in self.slot and val.literal is None:
                     lives.setdefault(val.root, []).append(at)
         order = sorted(lives, key=lambda val: lives[val][0])
@@ -71,9 +73,8 @@ class Places:
         )
 
 
-def _touched(step: Step) -> list[Val]:
-    """The values that a step reads from memory or writes there."""
+def _read(step: Step) -> list[Val]:
+    """The values that a step reads from memory."""
     if not isinstance(step, Group):
-        return [*[view.val for view in step.inputs], *step.outputs]
-    read = [view.val for op in step.operations for view in op.inputs if view.val not in step.made]
-    return [*read, *step.made]
+        return [view.val for view in step.inputs]
+    return [view.val for op in step.operations for view in op.inputs if view.val not in step.made]
