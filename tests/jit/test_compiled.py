@@ -733,3 +733,14 @@ def test_compiling_for_many_shapes_warns_and_the_oldest_are_given_up():
     assert f.compilations == 300
     assert "300. other arguments: (float32[1])" in f.explain()
     assert len(f.explain().splitlines()) == 51
+
+
+def test_long_lists_and_dicts_of_numbers_are_followed():
+    numbers, table = [1.0] * 1000, dict.fromkeys(range(1000), 1.0)
+    f = vg.jit(lambda x: x * numbers[500] * table[500])
+    assert [f(vg.scalar(1.0)).item() for _ in range(2)] == [1, 1]
+    numbers[500] = 2.0
+    assert f(vg.scalar(1.0)).item() == 2
+    table[500] = 3.0
+    assert f(vg.scalar(1.0)).item() == 6
+    assert f.compilations == 3

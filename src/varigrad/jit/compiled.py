@@ -13,17 +13,17 @@ from time import perf_counter_ns
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from varigrad.changes import COUNT
 from varigrad.engine import NO_ATTRS
 from varigrad.jit.capture import Capture
 from varigrad.jit.errors import JitError, JitWarning
-from varigrad.jit.executors import check_executor, make_executor
-from varigrad.jit.graph import HOST, Graph
+from varigrad.jit.executors import check_executor
+from varigrad.jit.graph import HOST
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.signature import describe, flatten, replaced
 from varigrad.jit.straight_line import Stale
-from varigrad.jit.surroundings import Place, look_around
+from varigrad.jit.surroundings import look_around
+from varigrad.jit.trace import Trace, variable_places
 from varigrad.jit.trials import compared, owners
 from varigrad.observe import OBSERVERS, Observer, observing
 from varigrad.tape import Tape
@@ -42,46 +42,6 @@ _KEPT_SIGNATURES = 256
 _TOLD = 50  # compilations that `explain` tells of
 
 
-class _Trace:
-    """One compilation: what it holds for, and the program."""
-
-    def __init__(
-        self,
-        graph: Graph,
-        build: Any,
-        guards: Guards,
-        known: Mapping[int, float],
-        objects: list[Any],
-        executor: str | None,
-    ) -> None:
-        self.captured = graph
-        self.build = build
-        self.guards = guards
-        self.known = known  # the numbers among the leaves whose values it was compiled for
-        self.objects = objects  # whose identity is part of the key, so that they must stay
-        self.program = make_executor(optimize(graph), executor)
-        nodes = self.program.graph.nodes
-        self.updates = any(node.is_update for node in nodes)
-        self.targets = tuple(dict.fromkeys([target for node in nodes for target in node.targets]))
-        sources = [value.source for value in graph.sources()]
-        self.variables = tuple([s.what for s in sources if s is not None and s.kind == "variable"])
-        self.lock = threading.RLock()
-
-    def failure(self, leaves: Sequence[Any]) -> str | None:
-        """Why it does not hold for a call, in words."""
-        for position, value in self.known.items():
-            if repr(leaves[position]) != repr(value):
-                return (
-                    f"the number {leaves[position]!r} was {value!r}, and the function looks at its value; one that "
-                    "only enters into arithmetic with tensors does not count"
-                )
-        return self.guards.failure()
-
-    def knows(self, leaves: Sequence[Any]) -> bool:
-        """Whether the numbers that it was compiled for are those of a call."""
-        return all(repr(leaves[position]) == repr(value) for position, value in self.known.items())
-
-
 class CompiledFunction(Generic[P, R]):
     """What `vg.jit` returns: called like the function that it was made of, which is its `function`."""
 
@@ -91,7 +51,7 @@ class CompiledFunction(Generic[P, R]):
         self.executor = executor
         functools.update_wrapper(cast("Any", self), function)
         self._name = getattr(function, "__name__", type(function).__name__)
-        self._traces: dict[Any, list[_Trace]] = {}
+        self._traces: dict[Any, list[Trace]] = {}
         self._unfit: dict[Any, list[str]] = {}
         self._left_alone: set[Any] = set()
         self._history: deque[str] = deque(maxlen=_TOLD)
@@ -147,7 +107,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _run(
         self,
-        trace: _Trace,
+        trace: Trace,
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         leaves: Sequence[Any],
@@ -201,10 +161,10 @@ class CompiledFunction(Generic[P, R]):
             self._give_up_later(key, unfit)
         else:
             self._unfit.pop(key, None)
-            guards = Guards(after.with_vouched_of(before), _variable_places(capture.variables.values()))
+            guards = Guards(after.with_vouched_of(before), variable_places(capture.variables.values()))
             known = {position: leaves[position] for position in sorted(capture.numbers.looked_at)}
             traces = self._traces.setdefault(key, [])
-            traces.insert(0, _Trace(graph, build, guards, known, objects, self.executor))
+            traces.insert(0, Trace(graph, build, guards, known, objects, self.executor))
             del traces[_KEPT:]
             if len(self._traces) > _KEPT_SIGNATURES:
                 del self._traces[next(iter(self._traces))]
@@ -236,7 +196,7 @@ class CompiledFunction(Generic[P, R]):
             stacklevel=4,
         )
 
-    def _warn_if_often(self, traces: list[_Trace], reason: str) -> None:
+    def _warn_if_often(self, traces: list[Trace], reason: str) -> None:
         if len(traces) == 1 and len(self._traces) == _MANY:
             warnings.warn(
                 f"jit: {self._name} was compiled for {_MANY} kinds of arguments, last for {reason}; give tensors few "
@@ -344,7 +304,7 @@ class CompiledFunction(Generic[P, R]):
             )
         return getattr(program, what)
 
-    def _latest(self) -> _Trace:
+    def _latest(self) -> Trace:
         traces = [trace for traces in self._traces.values() for trace in traces]
         if not traces:
             raise JitError(f"jit: {self._name} has not been compiled yet; call it first")
@@ -361,16 +321,6 @@ def _see_inside(observers: Sequence[Observer]) -> bool:
 
 def _is_watching(observer: Observer, leaves: Sequence[Any], variables: Sequence[Variable]) -> bool:
     return isinstance(observer, Tape) and observer.watches([x for x in leaves if isinstance(x, Tensor)], variables)
-
-
-def _variable_places(variables: Any) -> list[Place]:
-    """What else about variables a step was compiled for, and which kernels there were."""
-    kernels = Place(getattr, COUNT, "kernels", COUNT.kernels, "the count of changes to kernels", counted=True)
-    return [kernels] + [
-        Place(getattr, variable, name, getattr(variable, name), f"{variable.name}.{name}", counted=True)
-        for variable in variables
-        for name in ("trainable", "constraint")
-    ]
 
 
 def _labels(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], count: int) -> list[str]:

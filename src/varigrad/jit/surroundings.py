@@ -82,6 +82,8 @@ class Surroundings(NamedTuple):
 # Values that nothing inside can change, beyond those of `PLAIN`.
 _LEAVES = (*PLAIN, float, Tensor, np.dtype, np.ufunc, np.generic, BuiltinFunctionType, range)
 _SEQUENCES = (list, tuple, deque)
+_LONG = 64  # items from which on numbers and texts are compared as a whole
+_NUMBERS = frozenset([int, float, bool, str, type(None)])
 # What finds attributes by names that are not written in the code.
 _BY_ANY_NAME = frozenset(["__dict__", "attrgetter", "eval", "exec", "getattr", "hasattr", "setattr", "vars"])
 # Methods that only making an object calls, and those that no step calls.
@@ -101,10 +103,14 @@ def cell_contents(cell: CellType, _: Any) -> Any:
 
 
 def contents_of(value: Any) -> Any:
-    """A copy of the contents of an array or a set, to be compared with later."""
+    """A copy of the contents of an array, a set or a long list of numbers, to be compared with later."""
     if isinstance(value, np.ndarray):
         array = cast("Array", value)
         return array.shape, array.dtype, array.tobytes()
+    if isinstance(value, (list, deque)):
+        return tuple(cast("Sequence[Any]", value))
+    if isinstance(value, dict):
+        return dict(cast("dict[Any, Any]", value))
     return set(cast("set[Any]", value)) if isinstance(value, (set, frozenset)) else bytes(value)
 
 
@@ -225,6 +231,11 @@ class _Walk:
             self._object(value, path, counted)
 
     def _elements(self, container: Any, keys: Any, path: str, counted: bool) -> None:
+        if len(container) > _LONG and not isinstance(container, tuple):
+            values: list[Any] = list(container.values() if isinstance(container, dict) else container)  # pyright: ignore
+            if set(map(type, values)) <= _NUMBERS:
+                self.contents.append((container, contents_of(container), path))
+                return
         if not isinstance(container, tuple):
             self.containers.append((container, len(container), path, counted))
         for key in keys:
