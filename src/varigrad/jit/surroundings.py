@@ -232,7 +232,7 @@ class _Walk:
 
     def _elements(self, container: Any, keys: Any, path: str, counted: bool) -> None:
         if len(container) > _LONG and not isinstance(container, tuple):
-            values: list[Any] = list(container.values() if isinstance(container, dict) else container)  # pyright: ignore
+            values: list[Any] = list(_items(container))
             if set(map(type, values)) <= _NUMBERS:
                 self.contents.append((container, contents_of(container), path))
                 return
@@ -319,6 +319,10 @@ class _Walk:
                 if plain and not (isinstance(attributes, dict) and name in attributes):
                     self.note(getattr, value, name, f"{path}.{name}", counted=counted)
         self._class(cls, path, made=True)
+
+
+def _items(container: Any) -> Any:
+    return container.values() if isinstance(container, dict) else container  # pyright: ignore[reportUnknownVariableType]
 
 
 def _slots(cls: Any) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from varigrad.changes import COUNT
@@ -12,6 +12,7 @@ from varigrad.jit.graph import Graph
 from varigrad.jit.guards import Guards
 from varigrad.jit.passes import optimize
 from varigrad.jit.surroundings import Place
+from varigrad.tensor import Variable
 
 __all__ = ["Trace", "variable_places"]
 
