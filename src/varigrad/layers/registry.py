@@ -157,11 +157,12 @@ def deserialize(
     return made
 
 
-def lookup(what: str, name: str, table: Mapping[str, T], owner: str = "") -> T:
+def lookup(what: str, name: str, table: Mapping[str, T], owner: str = "", also: Iterable[str] = ()) -> T:
     """The entry of a table keyed by `spelling_key`, or a custom object of that name.
 
     Raises:
-        ValueError: There is neither; the message suggests the nearest name.
+        ValueError: There is neither; the message suggests the nearest name, also of those that the caller knows
+            besides, or lists them all.
     """
     custom = _custom_objects.get()
     if name in custom:
@@ -169,7 +170,15 @@ def lookup(what: str, name: str, table: Mapping[str, T], owner: str = "") -> T:
     try:
         return table[spelling_key(name)]
     except KeyError:
-        raise ValueError(f"{owner}unknown {what} {name!r}{suggestion(name, table)}") from None
+        known = [*also, *(_spelled(key, entry) for key, entry in table.items())]
+        hint = suggestion(snake_case(name), known) or f"; there are {', '.join(sorted(known))}"
+        raise ValueError(f"{owner}unknown {what} {name!r}{hint}") from None
+
+
+def _spelled(key: str, entry: object) -> str:
+    """An entry's key as one would write it: as the name of the entry itself, if that is where the key comes from."""
+    own = getattr(entry, "name", None) or getattr(entry, "__name__", None)
+    return own if isinstance(own, str) and spelling_key(own) == key else key
 
 
 @contextmanager

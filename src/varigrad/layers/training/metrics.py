@@ -265,7 +265,7 @@ def get_metric(identifier: Any, loss: LossFunction | None, output_shape: tuple[i
         counting = _COUNTING.get(spelling_key(identifier))
         if counting is not None:
             return counting()
-        return Mean(lookup("metric", identifier, METRICS, "compile: "), _log_name(identifier))
+        return Mean(lookup("metric", identifier, METRICS, "compile: ", (*_ACCURACY, *_COUNTING)), _log_name(identifier))
     given: Any = identifier
     if isinstance(given, type) and issubclass(given, Metric):
         return given()
