@@ -516,3 +516,14 @@ def test_each_use_of_a_variable_is_differentiated_at_the_value_it_had_then():
 
     _, grads = vg.variable_grads(total)
     assert grads[w.name].item() == 2 * 2 + 2 * 5
+
+
+def test_the_gradient_for_an_argument_takes_a_variable_at_the_value_it_had():
+    w = vg.variable(3.0)
+
+    def f(x):
+        y = w * x * x
+        w.assign(100.0)
+        return y
+
+    assert vg.grad(f)(vg.scalar(2.0)).item() == 2 * 3 * 2

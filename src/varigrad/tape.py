@@ -265,14 +265,15 @@ class Tape(Observer):
 
     def disposing(self, tensors: tuple[Tensor, ...]) -> None:
         """Keeps for the walk back the values that these tensors have now."""
+        # By the object: what stands in for an earlier value of the same variable has its `Tensor.id`, and stays.
+        leaving = {id(tensor): tensor for tensor in tensors}
         stand_ins: dict[int, Tensor] = {}
-        for tensor in tensors:
-            if tensor.id in self._tracked or not isinstance(tensor, Variable):
-                stand_ins[id(tensor)] = _stand_in(tensor)
-        if not stand_ins:
-            return
         for position, (kernel, rule, saved, attrs, ids, first, several) in enumerate(self._nodes):
-            # By the object: what stands in for an earlier value of the same variable has its `Tensor.id`, and stays.
+            if leaving.keys().isdisjoint(map(id, saved)):
+                continue
+            for value in saved:
+                if id(value) in leaving and id(value) not in stand_ins:
+                    stand_ins[id(value)] = _stand_in(value)
             kept = [stand_ins.get(id(v), v) for v in saved]
             self._nodes[position] = (kernel, rule, kept, attrs, ids, first, several)
 
