@@ -744,3 +744,40 @@ def test_long_lists_and_dicts_of_numbers_are_followed():
     table[500] = 3.0
     assert f(vg.scalar(1.0)).item() == 6
     assert f.compilations == 3
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_debug_mode_looks_inside():
+    f = vg.jit(lambda x: vg.log(x) * 2)
+    f(vg.scalar(1.0))
+    vg.enable_debug_mode()
+    try:
+        with pytest.warns(vg.NonFiniteWarning, match="log"):
+            f(vg.scalar(-1.0))
+    finally:
+        vg.enable_debug_mode(False)
+    assert np.isnan(f(vg.scalar(-1.0)).item())
+
+
+def test_a_tape_outside_that_saved_a_variable_keeps_the_value_it_had():
+    w = vg.variable(3.0)
+    update = vg.jit(lambda x: w.assign(x))
+    w.trainable = False
+    update(vg.scalar(3.0))
+
+    def f(x):
+        y = w * x * x
+        update(vg.scalar(100.0))
+        return y
+
+    assert vg.grad(f)(vg.scalar(2.0)).item() == 12
+    assert w.item() == 100
+
+
+def test_results_and_state_outlive_the_function():
+    w = vg.variable([1.0, 2.0])
+    f = vg.jit(lambda x: w * x)
+    result = f(vg.scalar(2.0))
+    result = f(vg.scalar(3.0))
+    del f
+    assert result.tolist() == [3, 6]
