@@ -184,6 +184,44 @@ def test_what_cannot_be_saved_is_an_error_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        (
+            "x.safetensors",
+            {},
+            r"'.*x\.safetensors' is for weights alone; use model\.save_weights, or save the model in",
+        ),
+        ("x.NPZ", {}, "is for weights alone; use model.save_weights"),
+        (
+            "x.pt",
+            {},
+            r"save: there is no format \.pt here; a model is saved in a folder, or as .h5, .hdf5, .json, .keras",
+        ),
+        ("x.onnx", {}, r"save: there is no format \.onnx here"),
+        ("x.keras", {"quantize": "uint8"}, "save: only TensorFlow.js's format has quantized weights"),
+        ("x.h5", {"quantize": {"uint8": "*"}}, "save: only TensorFlow.js's format has quantized weights"),
+    ],
+)
+def test_a_suffix_that_is_not_for_models_gets_no_folder_of_that_name(tmp_path, name, options, message):
+    with pytest.raises(ValueError, match=message):
+        make().save(tmp_path / name, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["runs.v1.2", "x.npz/model.json"])
+def test_folders_may_have_dots_in_their_names(tmp_path, name):
+    make().save(tmp_path / name)
+    assert vg.load_layers_model(tmp_path / name).built
+
+
+@pytest.mark.parametrize("name", ["x.safetensors", "x.npz"])
+def test_a_file_of_weights_is_not_looked_into_for_a_model(tmp_path, name):
+    make().save_weights(tmp_path / name)
+    with pytest.raises(vg.io.ModelFileError, match=r"holds weights alone; make the model, then model\.load_weights"):
+        vg.load_layers_model(tmp_path / name)
+
+
 def test_an_unwritable_place_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
@@ -194,7 +232,5 @@ def test_a_layer_in_a_model_and_in_one_around_it_cannot_be_saved(tmp_path):
     inner = vg.sequential(layers=[vg.layers.dense(units=3, input_shape=[3], name="shared_inside")], name="inside")
     x = vg.input(shape=[3])
     model = vg.model(inputs=x, outputs=inner.layers[0](inner(x)), name="outside")
-    with pytest.raises(
-        ValueError, match=r"shared_inside is a layer of (in|out)side and of (in|out)side, which are"
-    ):
+    with pytest.raises(ValueError, match=r"shared_inside is a layer of (in|out)side and of (in|out)side, which are"):
         model.save(tmp_path)

@@ -14,13 +14,11 @@ import typer
 from varigrad.cli.errors import CommandError
 from varigrad.cli.model_files import open_model, readable_size, tensorflow_js_report
 from varigrad.errors import VariGradError
-from varigrad.io.formats import MODELS, WEIGHTS, format_of
+from varigrad.io.formats import FOREIGN, MODELS, WEIGHTS, format_of
 from varigrad.io.quantization import QUANTIZED_DTYPES
 
 __all__ = ["convert"]
 
-# Formats that others have, so that nobody gets a folder of such a name.
-_FOREIGN = (".onnx", ".pb", ".pt", ".pth", ".tflite", ".pkl", ".bin", ".zip", ".ckpt")
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3}
 
 Source = Annotated[
@@ -60,7 +58,7 @@ def convert(source: Source, target: Target, quantize: Quantize = None, shard_siz
     .npz and .weights.h5 hold the weights alone. A model that was saved compiled keeps its optimizer. What TensorFlow.js
     cannot open, or computes otherwise, is told on stderr.
     """
-    if target.suffix.lower() in _FOREIGN:
+    if target.suffix.lower() in FOREIGN:
         raise CommandError(f"{target}: there is no format {target.suffix} here; varigrad convert --help lists them")
     to_tensorflow_js = not target.name.lower().endswith(tuple(end for end in (*MODELS, *WEIGHTS) if end != ".json"))
     if quantize and not to_tensorflow_js:

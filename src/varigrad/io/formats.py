@@ -22,7 +22,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 from varigrad.dtypes import Array
 
-__all__ = ["MODELS", "WEIGHTS", "ModelArtifacts", "StoredWeights", "WriteOptions", "Written", "format_of"]
+__all__ = [
+    "FOREIGN",
+    "MODELS",
+    "WEIGHTS",
+    "ModelArtifacts",
+    "StoredWeights",
+    "WriteOptions",
+    "Written",
+    "format_of",
+    "is_for_weights",
+]
 
 # By suffix; the longest that fits counts. What has none of them is a folder with a model.json in it.
 MODELS: dict[str, str] = {
@@ -40,6 +50,9 @@ WEIGHTS: dict[str, str] = {
     ".h5": "varigrad.io.keras.h5",
     ".hdf5": "varigrad.io.keras.h5",
 }
+
+# Formats that others have, so that nobody gets a folder of such a name.
+FOREIGN = (".onnx", ".pb", ".pt", ".pth", ".tflite", ".pkl", ".bin", ".zip", ".ckpt")
 
 # Weights by their names, in any dialect that `matching` knows. Or, where the file knows weights by the place of their
 # layer alone, a function of the model, built but without values, that gives them by the `original_name` of its weights.
@@ -65,7 +78,7 @@ class ModelArtifacts(NamedTuple):
 
 
 class WriteOptions(NamedTuple):
-    """What `model.save` is asked for beside the path; formats without shards or quantization leave it aside."""
+    """What `model.save` is asked for beside the path; formats without shards leave it aside."""
 
     weight_shard_size_bytes: int = 4 * 1024 * 1024
     quantize: str | Mapping[str, Any] | None = None
@@ -96,3 +109,11 @@ def format_of(path: str | os.PathLike[str], table: Mapping[str, str], default: s
     if default is None:
         raise ValueError(f"{os.fspath(path)!r} must end in one of {', '.join(sorted(table))}")
     return import_module(table[default])
+
+
+def is_for_weights(path: str | os.PathLike[str]) -> bool:
+    """Whether a path's suffix is of a format that has weights but no model."""
+    name = os.path.basename(os.fspath(path).rstrip("/\\")).lower()
+    return name.endswith(tuple(suffix for suffix in WEIGHTS if suffix not in MODELS)) and not name.endswith(
+        tuple(MODELS)
+    )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from varigrad.io import model_json
-from varigrad.io.formats import MODELS, ModelArtifacts, format_of
+from varigrad.io.formats import MODELS, ModelArtifacts, format_of, is_for_weights
 from varigrad.io.locations import UrlConverter, is_web, resolve_path
 from varigrad.io.topology import normalize_topology
 from varigrad.io.weights import ModelFileError
@@ -82,6 +82,10 @@ def load_layers_model(
 def _read(path: str | os.PathLike[str], converter: UrlConverter | None, timeout: float) -> ModelArtifacts:
     """What the file holds."""
     target = path if is_web(path) else resolve_path(path, MODELS)
+    if is_for_weights(path) and os.path.isfile(path):
+        raise ModelFileError(
+            f"{os.fspath(path)!r} holds weights alone; make the model, then model.load_weights reads them"
+        )
     form = format_of(target, MODELS, default=".json")
     if form is model_json:
         return model_json.read_model(path, converter, timeout)

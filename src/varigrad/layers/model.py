@@ -366,6 +366,8 @@ class LayersModel(Trainable):
 
         Raises:
             OSError: The folder cannot be written.
+            ValueError: The path is a URL of the web or has the suffix of what is no model, the model has no layers, or
+                what only TensorFlow.js's format has is asked of another.
         """
         return save_model(
             self,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from varigrad.io.formats import MODELS, ModelArtifacts, WriteOptions, format_of
+from varigrad.io import model_json
+from varigrad.io.formats import FOREIGN, MODELS, ModelArtifacts, WriteOptions, format_of, is_for_weights
 from varigrad.io.locations import is_web, resolve_path
 from varigrad.io.quantization import Quantize
 from varigrad.layers.compilation import optimizer_state, training_config
@@ -79,6 +81,27 @@ def _check_layers(model: Any, owners: dict[int, str]) -> None:
             _check_layers(layer, owners)
 
 
+def _target(path: str | os.PathLike[str]) -> tuple[Path, Any]:
+    """The file to write, and the module that writes files of its suffix.
+
+    Raises:
+        ValueError: It is not on this machine, or has the suffix of what is no model.
+    """
+    if is_web(path):
+        raise ValueError(f"save: models are written to files, not to web servers ({os.fspath(path)!r})")
+    target = resolve_path(path, MODELS)
+    suffixes = ", ".join(sorted(MODELS))
+    if is_for_weights(path):
+        raise ValueError(
+            f"save: {os.fspath(path)!r} is for weights alone; use model.save_weights, or save the model in a folder, "
+            f"or as {suffixes}"
+        )
+    suffix = Path(path).suffix.lower()
+    if suffix in FOREIGN:
+        raise ValueError(f"save: there is no format {suffix} here; a model is saved in a folder, or as {suffixes}")
+    return target, format_of(target, MODELS)
+
+
 def save_model(
     model: LayersModel,
     path: str | os.PathLike[str],
@@ -93,6 +116,9 @@ def save_model(
 
     if not model.built:
         raise ValueError(f"save: {model.name} has no layers yet; add some first")
+    target, form = _target(path)
+    if quantize is not None and form is not model_json:
+        raise ValueError(f"save: only TensorFlow.js's format has quantized weights, not that of {os.fspath(path)!r}")
     _check_layers(model, {})
     stored = topology(model)
     try:
@@ -106,11 +132,8 @@ def save_model(
         optimizer_weights=optimizer_state(model) if include_optimizer else None,
         metadata=model.get_user_defined_metadata(),
     )
-    if is_web(path):
-        raise ValueError(f"save: models are written to files, not to web servers ({os.fspath(path)!r})")
-    target = resolve_path(path, MODELS)
     options = WriteOptions(weight_shard_size_bytes, quantize)
-    written = format_of(target, MODELS).write_model(target, artifacts, model, options)
+    written = form.write_model(target, artifacts, model, options)
     date = datetime.now(UTC).isoformat(timespec="milliseconds")
     info = ModelArtifactsInfo(date, "JSON", written.topology_bytes, written.specs_bytes, written.data_bytes)
     return SaveResult(info, written.quantization_errors)
