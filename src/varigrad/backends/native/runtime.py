@@ -9,6 +9,7 @@ and end say which part of the work to do.
 
 Large steps are shared with worker threads. A job is published by its generation; whoever has a moment takes the next
 chunk of it, by a counter that holds the generation too, so that a thread that comes late takes nothing of another job.
+Workers stay awake from one call to the next, if that comes soon.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _BUSY, _ACTIVE, _GENERATION, _NEXT, _FINISHED, _JOB = (
     32,
     40,
 )  # a job: kernel, table, arguments, parts, chunk
-_WORKERS = 48
+_ASLEEP = 48  # how many workers sleep
+_PATIENCE = 8000  # looks at an idle pool, some tenths of a millisecond, before a worker sleeps
 
 
 def _pause() -> tuple[str, str]:
@@ -166,12 +168,22 @@ define void @{WORKER}(ptr %pool) {{
 entry:
   {_pool("where", _GENERATION)}
   {_pool("active", _ACTIVE)}
+  {_pool("asleep", _ASLEEP)}
   br label %sleep
 sleep:
+  %before = atomicrmw add ptr %asleep, i64 1 seq_cst
+  %a0 = load atomic i64, ptr %active seq_cst, align 8
+  %called = icmp ne i64 %a0, 0
+  br i1 %called, label %awake, label %doze
+doze:
   {wait}
+  br label %awake
+awake:
+  %then = atomicrmw sub ptr %asleep, i64 1 seq_cst
   br label %look
 look:
-  %last = phi i64 [0, %sleep], [%last2, %idle], [%g, %work]
+  %last = phi i64 [0, %awake], [%last, %idle], [%g, %work]
+  %spins = phi i64 [0, %awake], [%spins2, %idle], [0, %work]
   %g = load atomic i64, ptr %where acquire, align 8
   %new = icmp ne i64 %g, %last
   br i1 %new, label %work, label %rest
@@ -179,10 +191,12 @@ work:
   call void @take_chunks(ptr %pool, i64 %g)
   br label %look
 rest:
-  %last2 = phi i64 [%last, %look]
   %a = load atomic i64, ptr %active acquire, align 8
   %on = icmp ne i64 %a, 0
-  br i1 %on, label %idle, label %sleep
+  %more = add i64 %spins, 1
+  %spins2 = select i1 %on, i64 0, i64 %more
+  %tired = icmp ugt i64 %spins2, {_PATIENCE}
+  br i1 %tired, label %sleep, label %idle
 idle:
   {pause}
   br label %look
@@ -252,18 +266,19 @@ claim:
 wake:
   {_pool("active", _ACTIVE)}
   store atomic i64 1, ptr %active seq_cst, align 8
-  {_pool("wp", _WORKERS)}
-  %workers = load i64, ptr %wp
+  {_pool("sleepers", _ASLEEP)}
+  %asleep = load atomic i64, ptr %sleepers seq_cst, align 8
   {_pool("semaphore", SEMAPHORE)}
-  br label %call
+  %anybody = icmp sgt i64 %asleep, 0
+  br i1 %anybody, label %call, label %start
 call:
   %k0 = phi i64 [0, %wake], [%k1, %call]
   {post}
   %k1 = add i64 %k0, 1
-  %others = icmp slt i64 %k1, %workers
+  %others = icmp slt i64 %k1, %asleep
   br i1 %others, label %call, label %start
 start:
-  %shared = phi i1 [false, %ready], [false, %claim], [true, %call]
+  %shared = phi i1 [false, %ready], [false, %claim], [true, %wake], [true, %call]
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %step, label %finish
 step:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["pool_address", "worker_count"]
 
-_WORKERS = 48  # where in the pool their number is: see `runtime.py`
 _lock = threading.Lock()
 _pools: list[Any] = []  # the one of this process, with what it must keep
 
@@ -47,7 +46,6 @@ class _Pool:
         self._memory = raw
         self._library = library
         self.address = raw.ctypes.data + 8 * start
-        raw[start + _WORKERS] = count
         process = ctypes.CDLL(None)
         process.sem_init(ctypes.c_void_p(self.address + 8 * SEMAPHORE), 0, 0)
         run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address(WORKER))
