@@ -265,6 +265,20 @@ class CompiledFunction(Generic[P, R]):
         """The Python that runs in place of this function, of the latest compilation by the executor `"numpy"`."""
         return self._shown("numpy", "source")
 
+    def memory_plan(self) -> str:
+        """Where intermediate values lie in one arena, of the latest compilation by the executor `"numpy"`.
+
+        >>> import varigrad as vg
+        >>> f = vg.jit(lambda x: vg.exp(vg.sin(vg.cos(x))).sum(), executor="numpy")
+        >>> _ = f(vg.zeros([1024]))
+        >>> print(f.memory_plan())
+        arena of 8,192 bytes for 12,288
+                   0  %1: float32 [1024], nodes 0 to 1
+                4096  %2: float32 [1024], nodes 1 to 2
+                   0  %3: float32 [1024], nodes 2 to 3
+        """
+        return self._shown("numpy", "memory_plan")()
+
     def ir(self) -> str:
         """The text in LLVM's language of the latest compilation by the executor `"native"`."""
         return self._shown("native", "ir")()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from varigrad.dtypes import HALVES, Array
+from varigrad.dtypes import HALVES, Array, dtype_name
 from varigrad.engine import SEVERAL, active_kernels, own, run_quietly
 from varigrad.errors import DisposedError, OutOfMemoryError, VariGradError
 from varigrad.jit.graph import HOST, Graph, Node, Value
@@ -41,6 +41,7 @@ class Program:
         self.graph = graph
         self.source = writer.source()
         self.plan = writer.plan
+        self._placed = writer.placed
         self._nodes = writer.nodes_by_line
         self._views = writer.views
         self._file = f"<{graph.name} as compiled>"
@@ -67,6 +68,15 @@ class Program:
         step = self._compiled("\n".join([*timed[:start], "    mark(clock())", *timed[start:]]))
         outputs = self._call(step, leaves)
         return outputs, [(node, after - before) for node, (before, after) in zip(nodes, pairwise(marks), strict=True)]
+
+    def memory_plan(self) -> str:
+        """Which intermediate value lies where in the arena, and while which nodes run, as text."""
+        names = self.graph.names()
+        lines = [f"arena of {self.plan.size:,} bytes for {sum([life.size for _, life in self._placed]):,}"]
+        for (value, life), offset in zip(self._placed, self.plan.offsets, strict=True):
+            what = f"{dtype_name(value.dtype)} {format_shape(value.shape)}"
+            lines.append(f"  {offset:>10}  {names[value]}: {what}, nodes {life.start} to {life.end}")
+        return "\n".join(lines)
 
     def _compiled(self, source: str) -> Callable[..., Any]:
         exec(compile(source, self._file, "exec"), self._namespace)
@@ -155,6 +165,7 @@ class _Writer:
                 values.append(value)
                 intervals.append(Interval(position, ends.get(value, position), size))
         self.plan: Plan = plan(intervals)
+        self.placed = list(zip(values, intervals, strict=True))
         for value, offset in zip(values, self.plan.offsets, strict=True):
             self.views.append((value.shape, value.dtype, offset))
         return {value: index for index, value in enumerate(values)}
