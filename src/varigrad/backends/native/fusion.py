@@ -161,8 +161,8 @@ class _Fusion:
                 continue
             if not _overlap(place, writes):
                 continue
-            same = place.offset == writes.offset and place.size == writes.size == group.size and place.is_dense
-            if not same or not writes.is_dense or group.stage(reader) > stage:
+            same = (place.offset, place.shape, place.strides) == (writes.offset, writes.shape, writes.strides)
+            if not same or place.size != group.size or group.stage(reader) > stage:
                 return False
         return True
 

@@ -34,22 +34,20 @@ def _max_pool(b: Builder, x: View, filter_size: Shape, strides: Shape, dilations
 def _max_pool_grad(
     b: Builder, dy: View, x: View, y: View, filter_size: Shape, strides: Shape, dilations: Shape, pads: Pads
 ) -> View | None:
-    if prod(filter_size) > _MOST_PLACES or not _apart(filter_size, strides, dilations):
+    if prod(filter_size) > _MOST_PLACES:
         return None
     images = padded(b, x, pads, _lowest(x))
-    root, parts = _zeros(b, images.shape, dy, filter_size, strides)
+    shares: list[View] = []
     free: View | None = None
-    targets = places(whole(root), filter_size, y.shape[1:-1], strides, dilations)
-    for (_, under), (_, target) in zip(
-        places(images, filter_size, y.shape[1:-1], strides, dilations), targets, strict=True
-    ):
+    for _, under in places(images, filter_size, y.shape[1:-1], strides, dilations):
         won = b.compare("Equal", under, y)
         if free is not None:
             won = b.map("LogicalAnd", won, free)
         rest = b.compare("LogicalNot", won)
         free = rest if free is None else b.map("LogicalAnd", free, rest)
-        parts.append(b.map("KeepWhere", dy, won, kind=dy.kind, into=target).val)
-    return _inside(b.joined(parts, root), x.shape, pads)
+        shares.append(b.map("KeepWhere", dy, won, kind=dy.kind))
+    dx = _put_back(b, shares, images.shape, filter_size, strides, dilations)
+    return _inside(dx, x.shape, pads)
 
 
 def _avg_pool(
@@ -75,34 +73,39 @@ def _avg_pool_grad(
     pads: Pads,
     count_padding: str,
 ) -> View | None:
-    possible = _apart(filter_size, strides, dilations) and _counts_all(pads, count_padding)
-    if prod(filter_size) > _MOST_PLACES or not possible:
+    if prod(filter_size) > _MOST_PLACES or not _counts_all(pads, count_padding):
         return None
     lengths = [n + before + after for n, (before, after) in zip(input_shape[1:-1], pads, strict=True)]
-    root, parts = _zeros(b, (input_shape[0], *lengths, input_shape[-1]), dy, filter_size, strides)
     share = b.map("RealDiv", dy, float(prod(filter_size)))
-    for _, target in places(whole(root), filter_size, dy.shape[1:-1], strides, dilations):
-        parts.append(b.copy(share, into=target).val)
-    return _inside(b.joined(parts, root), tuple(input_shape), pads)
+    shape = (input_shape[0], *lengths, input_shape[-1])
+    dx = _put_back(b, [share] * prod(filter_size), shape, filter_size, strides, dilations)
+    return _inside(dx, tuple(input_shape), pads)
 
 
-def _apart(filter_size: Shape, strides: Shape, dilations: Shape) -> bool:
-    """Whether no two windows overlap."""
-    return all(d == 1 and s >= w for w, s, d in zip(filter_size, strides, dilations, strict=True))
+def _put_back(
+    b: Builder, shares: Sequence[View], shape: Shape, filter_size: Shape, strides: Shape, dilations: Shape
+) -> View:
+    """Images in which each window has what is its own, added up: a share for each place in the window."""
+    output = shares[0].shape[1:-1]
+    root = Val(shape, shares[0].kind)
+    targets = [target for _, target in places(whole(root), filter_size, output, strides, dilations)]
+    apart = all(d == 1 and s >= w for w, s, d in zip(filter_size, strides, dilations, strict=True))
+    covered = tuple([(n - 1) * s + w for n, s, w in zip(output, strides, filter_size, strict=True)])
+    parts: list[Val] = []
+    if not apart or filter_size != strides or covered != shape[1:-1]:
+        parts = [b.full(shape, 0, root.kind, into=whole(root)).val]
+    if apart:
+        return b.joined(parts + [b.copy(x, into=at).val for x, at in zip(shares, targets, strict=True)], root)
+    dx = b.joined(parts, root)
+    for x, at in zip(shares, targets, strict=True):
+        there = View(dx.val, at.shape, at.strides, at.offset)
+        dx = b.joined([dx.val, b.map("Add", there, x, into=at).val], root)
+    return dx
 
 
 def _counts_all(pads: Pads, count_padding: str) -> bool:
     """Whether every window counts as many numbers."""
     return count_padding == "always" or not any(before or after for before, after in pads)
-
-
-def _zeros(b: Builder, shape: Shape, dy: View, filter_size: Shape, strides: Shape) -> tuple[Val, list[Val]]:
-    """Memory for what windows write, and the zeros written where none reaches."""
-    root = Val(shape, dy.kind)
-    covered = [(n - 1) * s + w for n, s, w in zip(dy.shape[1:-1], strides, filter_size, strict=True)]
-    if filter_size == strides and tuple(covered) == shape[1:-1]:
-        return root, []
-    return root, [b.full(shape, 0, dy.kind, into=whole(root)).val]
 
 
 def _inside(x: View, shape: Shape, pads: Pads) -> View:
