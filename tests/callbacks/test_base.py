@@ -171,6 +171,14 @@ def test_what_is_no_callback_is_an_error(model, callbacks, options, message):
         model.fit(X, ZEROS, callbacks=callbacks, verbose=0, **options)
 
 
+def test_a_hook_by_another_spelling_is_an_error_where_the_class_is_written():
+    with pytest.raises(TypeError, match="Quiet: there is no hook onEpochEnd; it is on_epoch_end here"):
+
+        class Quiet(vg.Callback):
+            def onEpochEnd(self, epoch, logs):
+                pass
+
+
 def test_registered_constructors_make_callbacks_from_their_verbosity_on(model, monkeypatch):
     monkeypatch.setitem(vg.register_callback_constructor.__globals__, "_constructors", [])
     made = []

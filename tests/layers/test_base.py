@@ -225,3 +225,43 @@ def test_a_build_that_failed_can_be_tried_again():
     assert layer([[1.0, 2.0]]).tolist() == [[0, 0]]
     assert [w.shape for w in layer.weights] == [(2,)]
     assert len(layer.calculate_losses()) == 1
+
+
+def test_a_weight_with_an_axis_of_unknown_length_is_named():
+    class Wide(vg.layers.Layer):
+        def build(self, input_shape):
+            self.w = self.add_weight("w", input_shape)
+
+    with pytest.raises(
+        ValueError, match=r"wide: the weight 'w' needs known lengths, got \[\?, 3\]; input_shape\[1:\] is"
+    ):
+        Wide(name="wide", input_shape=[3])(vg.input(shape=[3]))
+
+
+def test_a_layer_that_forgot_to_return_its_result_is_named():
+    class Silent(vg.layers.Layer):
+        def call(self, inputs):
+            inputs * 2
+
+    model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[1]), Silent(name="silent")])
+    model.compile(optimizer="sgd", loss="mse")
+    for run in (model.fit, model.evaluate):
+        with pytest.raises(TypeError, match="silent: its call must return a tensor, got None"):
+            run([1.0], [1.0], verbose=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: vg.layers.dense(3), r"dense: takes keyword arguments only, got 3; write units=…$"),
+        (lambda: vg.layers.max_pooling2d((2, 2)), r"got \(2, 2\); write pool_size=…$"),
+        (lambda: vg.layers.dense({"units": 3}), r"dense: takes keyword arguments only, got \{'units': 3\}$"),
+        (
+            lambda: vg.LayersModel(inputs=[], outputs=[]),
+            r"a model of a graph is made by vg\.model\(inputs=…, outputs=…\)",
+        ),
+    ],
+)
+def test_what_another_library_would_take_is_answered_with_what_is_taken_here(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()

@@ -50,6 +50,13 @@ class Callback:
     model: Any = None
     params: Mapping[str, Any] = {}
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in cls.__dict__:
+            hook = _BY_SPELLING.get(name.replace("_", "").lower(), name)
+            if hook != name:
+                raise TypeError(f"{cls.__name__}: there is no hook {name}; it is {hook} here")
+
     def set_params(self, params: Mapping[str, Any]) -> None:
         """Called before training with what `fit` was asked for."""
         self.params = params

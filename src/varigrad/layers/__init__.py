@@ -112,9 +112,11 @@ def _missing(cls: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     """What is wrong with the arguments as a whole, if anything is."""
     import inspect  # only errors need it
 
-    if args:
-        return f"takes keyword arguments only, got {args[0]!r}"
     parameters = inspect.signature(cls).parameters.values()
+    if args:
+        first = next((p.name for p in parameters if p.kind is p.KEYWORD_ONLY), None)
+        hint = "" if first is None or isinstance(args[0], dict) else f"; write {first}=…"
+        return f"takes keyword arguments only, got {args[0]!r}{hint}"
     names = [p.name for p in parameters if p.default is p.empty and p.kind is p.KEYWORD_ONLY and p.name not in kwargs]
     return f"needs {' and '.join(names)}" if names else None
 

@@ -43,6 +43,8 @@ class LayersModel(Trainable):
     outputs: list[SymbolicTensor]
 
     def __init__(self, **options: Any) -> None:
+        if "inputs" in options or "outputs" in options:
+            raise TypeError("LayersModel: a model of a graph is made by vg.model(inputs=…, outputs=…)")
         super().__init__(**options)
         self.inputs = []
         self.outputs = []

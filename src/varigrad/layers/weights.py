@@ -98,6 +98,12 @@ class WeightHolder(Serializable):
         if dtype is None:
             dtype = self.dtype if self.dtype is not None and is_floating(self.dtype) else "float32"
         lengths = tuple(shape)
+        partial: Sequence[int | None] = lengths  # as the shape of an input may be
+        if None in partial:
+            raise ValueError(
+                f"{self.name}: the weight {name!r} needs known lengths, got {format_shape(partial)}; "
+                "input_shape[1:] is without the batch, input_shape[-1] the last axis alone"
+            )
         first = get_initializer(initializer or "zeros")
         deferred = DEFERRED.get()
         if deferred is None:

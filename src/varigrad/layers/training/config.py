@@ -58,7 +58,7 @@ def _names(what: str, value: Any) -> Any:
         return snake_case(str(getattr(value, "name", None) or getattr(value, "__name__", type(value).__name__)))
     raise ValueError(
         f"get_training_config: the {what} {value!r} is a function, which a file cannot store; "
-        "compile with the name of one"
+        "compile with the name of one, or save without include_optimizer"
     )
 
 

@@ -92,6 +92,8 @@ def _outputs(model: Trainable, x: Any, training: bool) -> tuple[list[Tensor], li
         y, mask = model._run_masked(x, None, training)  # pyright: ignore[reportPrivateUsage]
     else:
         y, mask = model._run(x, training), None  # pyright: ignore[reportPrivateUsage]
+    if y is None:
+        raise TypeError(f"{model.outputs[0].source_layer.name}: its call must return a tensor, got None")
     outputs: list[Tensor] = [y] if isinstance(y, Tensor) else list(y)
     masks: list[Tensor | None] = list(cast("list[Any]", mask)) if isinstance(mask, list) else [mask] * len(outputs)
     return outputs, masks
