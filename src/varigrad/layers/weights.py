@@ -98,10 +98,9 @@ class WeightHolder(Serializable):
         if dtype is None:
             dtype = self.dtype if self.dtype is not None and is_floating(self.dtype) else "float32"
         lengths = tuple(shape)
-        partial: Sequence[int | None] = lengths  # as the shape of an input may be
-        if None in partial:
+        if None in cast("Sequence[int | None]", lengths):  # as in the shape of an input
             raise ValueError(
-                f"{self.name}: the weight {name!r} needs known lengths, got {format_shape(partial)}; "
+                f"{self.name}: the weight {name!r} needs known lengths, got {format_shape(lengths)}; "
                 "input_shape[1:] is without the batch, input_shape[-1] the last axis alone"
             )
         first = get_initializer(initializer or "zeros")
@@ -184,7 +183,10 @@ class WeightHolder(Serializable):
 
     @property
     def trainable(self) -> bool:
-        """Whether training changes the layer's weights; set it to False to freeze them."""
+        """Whether training changes the layer's weights; set it to False to freeze them.
+
+        A compiled model heeds it from the next step on; TensorFlow.js and Keras must compile anew.
+        """
         return self._trainable
 
     @trainable.setter

@@ -161,8 +161,8 @@ def open_dataset(op: str, dataset: Any) -> Callable[[], Iterator[Any]]:
 
     Args:
         op: What to call it in errors.
-        dataset: A function that returns an iterable of batches, called for each walk; or an iterable, such as a list or
-            a `vg.data` pipeline. A generator or other iterator can be walked through once.
+        dataset: A function that returns an iterable of batches, called for each walk; or an iterable, such as a
+            list. A generator or other iterator can be walked through once.
 
     Raises:
         TypeError: It is neither.

@@ -248,9 +248,8 @@ class Trainable(Layer):
 
         Args:
             dataset: A function that returns an iterable of batches, and is called for each epoch; or an iterable: a
-                list, a `vg.data` pipeline, or, for a single epoch, a generator. A batch is `(xs, ys)`,
-                `(xs, ys, sample_weight)`, or a dict `{"xs": …, "ys": …, "weights": …}`, with inputs and targets as for
-                `fit`.
+                list or, for a single epoch, a generator. A batch is `(xs, ys)`, `(xs, ys, sample_weight)`, or a dict
+                `{"xs": …, "ys": …, "weights": …}`, with inputs and targets as for `fit`.
             epochs: How many times to go through the dataset.
             batches_per_epoch: How many batches make an epoch; the next goes on where it ends. If the dataset runs out,
                 training ends, with a warning; the history has the epochs so far, an incomplete one over the batches
