@@ -551,14 +551,14 @@ def test_what_runs_is_shown(executor):
 def test_a_timeline_is_one_call_with_a_line_for_each_kernel():
     w = vg.variable(0.0)
     optimizer = vg.train.sgd(1.0)
-    step = vg.jit(lambda x: optimizer.minimize(lambda: (w - x).square()), executor="numpy")
+    step = vg.jit(lambda x: optimizer.minimize(lambda: (w - x).square()))
     with pytest.raises(vg.JitError, match="call it first"):
         step.timeline(vg.scalar(3.0))
     step(vg.scalar(3.0))
     assert w.item() == 6
     lines = step.timeline(vg.scalar(3.0)).splitlines()
     assert w.item() == 0
-    assert [line.split()[1] for line in lines[1:]][-1] == "ApplyGradientDescent"
+    assert "ApplyGradientDescent" in lines[-1]
     assert all(float(line.split()[0]) >= 0 for line in lines[1:])
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Protocol
 
 from varigrad.dtypes import Array
-from varigrad.jit.errors import JitError
+from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.graph import Graph
 from varigrad.jit.straight_line import Program
 
-__all__ = ["EXECUTORS", "Executor", "check_executor", "make_executor"]
+__all__ = ["EXECUTORS", "Executor", "check_executor", "make_executor", "makes_machine_code"]
 
 
 class Timed(Protocol):
@@ -48,8 +50,23 @@ EXECUTORS: dict[str, Callable[[Graph], Executor]] = {"native": _native, "numpy":
 
 
 def make_executor(graph: Graph, name: str | None) -> Executor:
-    """The executor of a name for a graph; NumPy's for None."""
-    return EXECUTORS[name or "numpy"](graph)
+    """The executor of a name for a graph; for None the native one, where machine code can be made."""
+    return EXECUTORS[name or ("native" if makes_machine_code() else "numpy")](graph)
+
+
+@lru_cache(maxsize=1)
+def makes_machine_code() -> bool:
+    """Whether LLVM is there, and works."""
+    if not find_spec("llvmlite"):
+        return False
+    try:
+        EXECUTORS["native"](Graph([], []))
+    except Exception as error:
+        warnings.warn(
+            f"jit: LLVM does not work here, so that NumPy runs compiled functions ({error})", JitWarning, stacklevel=2
+        )
+        return False
+    return True
 
 
 def check_executor(name: str | None) -> None:
