@@ -135,3 +135,10 @@ def test_absent_columns_and_words_where_numbers_belong_are_refused() -> None:
         parse_columns(source, {"a": "numeric", "age": "numeric", "b": "numeric"})
     with pytest.raises(DataError, match=r"^t.csv: row 3, column 'age': 'old' is not a number$"):
         parse_columns(source, {"age": "numeric"})
+
+
+def test_a_frame_shows_what_it_is_in_one_line():
+    few = parse_table(table(a=["1", "2"], b=["x", "y"]))
+    assert repr(few) == "Frame('t.csv', 2 rows, 2 columns: a, b)"
+    many = parse_table(table(**{name: ["1"] for name in "abcdefg"}))
+    assert repr(many) == "Frame('t.csv', 1 row, 7 columns: a, b, c, …, g)"

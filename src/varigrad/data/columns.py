@@ -51,7 +51,7 @@ class Column:
         return replace(self, values=self.values[rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frame:
     """Typed columns of one length. `row_numbers`, `[rows]`, are those of the file; `notes` say what was left out.
 
@@ -67,6 +67,13 @@ class Frame:
     columns: list[Column]
     row_numbers: Array
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        names = self.names
+        shown = ", ".join(names if len(names) <= 5 else [*names[:3], "…", names[-1]])
+        rows, columns = len(self), len(names)
+        size = f"{rows} row{'s' * (rows != 1)}, {columns} column{'s' * (columns != 1)}"
+        return f"Frame({self.source!r}, {size}: {shown})"
 
     def __len__(self) -> int:
         return len(self.row_numbers)

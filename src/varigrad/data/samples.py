@@ -41,6 +41,16 @@ def load_sample(name: str) -> Sample:
     >>> sample = load_sample("iris")
     >>> len(sample.frame), sample.target
     (150, 'species')
+
+    Arrays for a model, here of images, come from `vg.data.Preprocessing`:
+
+    >>> import numpy as np
+    >>> sample = load_sample("digits")
+    >>> train = np.arange(1500)
+    >>> import varigrad as vg
+    >>> ready = vg.data.Preprocessing.fit(sample.frame, sample.target, train, image=sample.image)
+    >>> ready.encode(sample.frame).shape, ready.encode_target(sample.frame).shape
+    ((1797, 8, 8, 1), (1797, 10))
     """
     if name not in DATASETS:
         raise DataError(f"there is no built-in data set {name!r}; there is {', '.join(DATASETS)}")
