@@ -123,6 +123,20 @@ def test_a_shape_that_takes_more_memory_than_there_is_file_is_refused():
     refused(fill, "refused|too short|lacks a part")
 
 
+# Found by the fuzzer: no values, but an axis beyond what NumPy can count.
+@pytest.mark.parametrize("options", [{}, {"chunks": (1, 3)}])
+def test_an_axis_of_impossible_length_is_refused_where_there_are_no_values_too(options):
+    def fill(file):
+        file.create_dataset("x", [0, 3], "f4", maxshape=[None, None] if options else None, **options)
+
+    data = hdf5(fill)
+    zero, three, huge = (n.to_bytes(8, "little") for n in (0, 3, 1 << 62))
+    changed = data.replace(zero + three, zero + huge)
+    assert changed != data
+    with pytest.raises(ModelFileError, match="impossible shape"):
+        File(changed).root.dataset("x").read()
+
+
 def test_a_compressed_bomb_is_refused():
     def fill(file):
         file.create_dataset("x", data=np.zeros(20 << 20, np.float32), chunks=(1 << 20,), compression="gzip")

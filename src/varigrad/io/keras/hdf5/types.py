@@ -78,6 +78,6 @@ def read_shape(cursor: Cursor) -> tuple[int, ...] | None:
     if rank > _MOST_AXES:
         raise ModelFileError(f"the HDF5 file is damaged: something has {rank} axes")
     shape = cursor.integers(8, rank)
-    if math.prod(shape) > 1 << 48:
+    if math.prod(max(length, 1) for length in shape) > 1 << 48:  # NumPy counts so too, where there are no values
         raise ModelFileError(f"the HDF5 file claims something of the impossible shape {list(shape)}")
     return shape
