@@ -529,3 +529,34 @@ def test_threads_that_train_with_one_step_lose_none():
         thread.join()
     assert w.numpy().tolist() == [-201] * 100
     assert optimizer.iterations == 201
+
+
+def test_variables_passed_as_arguments_are_known_by_identity():
+    f = vg.jit(lambda v, x: v.assign_add(x))
+    a, b = vg.variable(1.0), vg.variable(10.0)
+    for _ in range(3):
+        assert f(a, vg.scalar(1.0)) is a
+        assert f(b, vg.scalar(2.0)) is b
+    assert (a.item(), b.item()) == (4, 16)
+    assert f.compilations == 2
+
+
+def test_a_hundred_steps_of_a_deep_network_stay_close(executor):
+    def trained(wrap):
+        random = np.random.default_rng(3)
+        weights = [vg.variable(random.normal(size=(16, 16)).astype(np.float32) * 0.3) for _ in range(6)]
+        optimizer = vg.train.momentum(vg.train.cosine_decay(0.05, 100), 0.9)
+        x = vg.tensor(random.normal(size=(8, 16)))
+
+        def loss():
+            h = x
+            for w in weights:
+                h = vg.tanh(h.mat_mul(w))
+            return (h - 0.1).square().mean()
+
+        step = wrap(lambda: optimizer.minimize(loss, return_cost=True))
+        return [step().item() for _ in range(100)]
+
+    found, right = trained(vg.jit), trained(lambda f: f)
+    assert right[-1] < 0.1 * right[0]
+    assert found == right if executor == "numpy" else found == pytest.approx(right, rel=1e-3)
