@@ -5,12 +5,12 @@
 
 - width: a 10-w-w-10 perceptron at batch 100, w from 8 to 2048, against the best of the peers; and the processor time
   as a multiple of the wall time, which shows where threads begin, and what they cost.
-- depth, steps, variables: time and memory for each layer, step and variable, which stay the same where both grow
-  linearly; and what the first step takes, compiling included.
+- depth, steps, variables: the time and the memory of each layer, step and variable, which stay the same where both
+  grow linearly; and what the first step takes, compiling included.
 - memory: the most that a process holds while it takes steps of each task of run.py.
 
-Memory is what a process holds at most while it takes steps, less the same for the smallest task (`seed`): so neither
-the library nor its compiler count.
+Memory is what a process holds at most while it takes steps, less the same for the smallest size of a family (for the
+tasks of run.py, less that for `seed`): so the library itself does not count.
 """
 
 from __future__ import annotations
@@ -108,20 +108,24 @@ def compare_widths(options: argparse.Namespace) -> None:
 
 def follow(family: str, options: argparse.Namespace) -> None:
     """Prints a row a size: what one layer, step or variable takes."""
-    smallest = measure("seed", options)
     columns = [f"{title}: time, memory of one; first step" for title in _titles(options)]
     print(f"| {family} | " + " | ".join(columns) + " |")
     print("|---" * (len(columns) + 1) + "|")
+    least, *_ = SIZES[family]
+    smallest: dict[str, Measured] = {}
     for size in SIZES[family]:
         found = measure(f"{family}-{size}", options)
-        cells = []
+        smallest = smallest or found
+        cells: list[str] = []
         for name in options.contenders.split(","):
-            if name not in found or name not in smallest:
+            if name not in found:
                 cells.append("—")
                 continue
-            times = _clock(found[name], options)
-            memory = (found[name].peak - smallest[name].peak) / size / 1024
-            cells.append(f"{median(times) / size * 1e6:.1f} µs, {memory:.1f} KB; {found[name].first:.2f} s")
+            time_of_one = median(_clock(found[name], options)) / size
+            cell = f"{time_of_one * 1e6:.2f} µs"
+            if size > least and name in smallest:
+                cell += f", {(found[name].peak - smallest[name].peak) / (size - least) / 1024:.1f} KB"
+            cells.append(f"{cell}; {found[name].first:.2f} s")
         print(f"| {size} | {' | '.join(cells)} |", flush=True)
 
 
