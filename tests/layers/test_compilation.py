@@ -124,6 +124,29 @@ def test_the_file_has_what_tensorflow_js_has(tmp_path):
     assert state[0]["dtype"] == "int32"
 
 
+@pytest.mark.parametrize(
+    ("loss", "metrics", "written_loss", "written_metrics"),
+    [  # written: keys of lossesMap and metricsMap in tfjs-layers 4.22, all that it opens a file with
+        ("mse", ["mean_absolute_error", "acc"], "mean_squared_error", ["mae", "acc"]),
+        ("bce", ["r2Score", vg.metrics.AUC(), "binaryAccuracy"], "binary_crossentropy", ["binaryAccuracy"]),
+        ({"b": "KLD"}, {"b": ["cosineSimilarity", "recall"]}, {"b": "kullback_leibler_divergence"}, {"b": ["cosine"]}),
+        (["mape"], {"b": "recall"}, ["mean_absolute_percentage_error"], {}),
+        ("poisson", {"b": "mse"}, "poisson", {"b": "mse"}),
+    ],
+)
+def test_losses_and_metrics_are_written_in_words_that_tensorflow_js_has(
+    tmp_path, loss, metrics, written_loss, written_metrics
+):
+    model = make(vg.train.adam(0.01))
+    model.compile(optimizer="adam", loss=loss, metrics=metrics)
+    model.save(tmp_path, include_optimizer=True)
+    written = document_of(tmp_path)["trainingConfig"]
+    assert (written["loss"], written["metrics"]) == (written_loss, written_metrics)
+    again = vg.load_layers_model(tmp_path)
+    assert again.metrics_names == model.metrics_names
+    assert again.get_training_config() == model.get_training_config()
+
+
 def test_the_state_of_frozen_weights_is_behind_that_of_the_others(tmp_path):
     model = make(vg.train.momentum(0.01, 0.9))
     train(model, 2)

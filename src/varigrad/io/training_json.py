@@ -1,17 +1,53 @@
 """`trainingConfig` in a form that TensorFlow.js reads, with what it would stumble over kept beside, under other names.
 
-It wants a number for the learning rate, no loss weights, and of some optimizers no state at all.
+It wants a number for the learning rate, no loss weights, of some optimizers no state at all, and losses and metrics by
+names of its own: one that it does not know is enough for it to refuse the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 __all__ = ["STATE_MANIFEST", "manifest_of_state", "training_for_tensorflow_js", "training_from_tensorflow_js"]
 
 _LOSS_WEIGHTS = "lossWeights"
 _SCHEDULE = "learningRateSchedule"
+_AS_COMPILED = {"loss": "lossAsCompiled", "metrics": "metricsAsCompiled"}
+
+# Its words for losses and for metrics, by other words for the same, without underscores. Those for metrics are in
+# camelCase already, for in a list inside a list or dict it does not bring them into that.
+_LOSSES = {
+    "mse": "mean_squared_error",
+    "mae": "mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error",
+    "bce": "binary_crossentropy",
+    "kld": "kullback_leibler_divergence",
+    "kldivergence": "kullback_leibler_divergence",
+    "cosine": "cosine_proximity",
+    "cosinesimilarity": "cosine_proximity",
+}
+_METRICS = {
+    "acc": "acc",
+    "accuracy": "accuracy",
+    "ce": "ce",
+    "crossentropy": "crossentropy",
+    "binaryaccuracy": "binaryAccuracy",
+    "categoricalaccuracy": "categoricalAccuracy",
+    "categoricalcrossentropy": "categoricalCrossentropy",
+    "sparsecategoricalcrossentropy": "sparseCategoricalCrossentropy",
+    "precision": "precision",
+    "mse": "mse",
+    "meansquarederror": "mse",
+    "mae": "mae",
+    "meanabsoluteerror": "mae",
+    "mape": "mape",
+    "meanabsolutepercentageerror": "mape",
+    "cosine": "cosine",
+    "cosineproximity": "cosine",
+    "cosinesimilarity": "cosine",
+}
 
 # The manifest of the state of optimizers whose state TensorFlow.js refuses; it opens such a file and starts them anew.
 STATE_MANIFEST = "optimizerManifest"
@@ -32,6 +68,12 @@ def training_for_tensorflow_js(config: Mapping[str, Any], model: Any) -> dict[st
         model: The model, compiled.
     """
     written = dict(config)
+    for key, translated in (
+        ("loss", _translated(config["loss"], lambda name: _LOSSES.get(name.replace("_", ""), name))),
+        ("metrics", _translated(config["metrics"], lambda name: _METRICS.get(name.replace("_", "")))),
+    ):
+        if translated != config[key]:
+            written |= {key: translated, _AS_COMPILED[key]: config[key]}
     if "loss_weights" in written:
         written[_LOSS_WEIGHTS] = written.pop("loss_weights")
     optimizer = dict(written["optimizer_config"])
@@ -42,11 +84,27 @@ def training_for_tensorflow_js(config: Mapping[str, Any], model: Any) -> dict[st
     return {**written, "optimizer_config": {**optimizer, "config": arguments}}
 
 
+def _translated(names: Any, translate: Callable[[str], str | None]) -> Any:
+    """Names alone, in lists and in dicts, translated; those without a translation are left out."""
+    if isinstance(names, str):
+        return translate(names)
+    if isinstance(names, Mapping):
+        by_output = {key: _translated(each, translate) for key, each in cast("Mapping[str, Any]", names).items()}
+        return {key: each for key, each in by_output.items() if each is not None}
+    if isinstance(names, list):
+        each = [_translated(name, translate) for name in cast("list[Any]", names)]
+        return [name for name in each if name is not None]
+    return names
+
+
 def training_from_tensorflow_js(config: Any) -> dict[str, Any] | None:
     """The training configuration in a file, as it was before `training_for_tensorflow_js`."""
     if not isinstance(config, Mapping):
         return None
     read = dict(cast("Mapping[str, Any]", config))
+    for key, as_compiled in _AS_COMPILED.items():
+        if as_compiled in read:
+            read[key] = read.pop(as_compiled)
     if _LOSS_WEIGHTS in read:
         read["loss_weights"] = read.pop(_LOSS_WEIGHTS)
     optimizer = read.get("optimizer_config")
