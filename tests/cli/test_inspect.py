@@ -1,5 +1,7 @@
 """`varigrad inspect`: what it says is in a model file."""
 
+import pytest
+
 import varigrad as vg
 
 
@@ -50,6 +52,21 @@ def test_a_compiled_model_says_how(run):
     model.compile(optimizer="sgd", loss="mean_squared_error")
     model.save("x", include_optimizer=True)
     assert "compiled: loss mean_squared_error, optimizer SGD" in run("inspect", "x").out
+
+
+@pytest.mark.parametrize(
+    ("loss", "opens"), [("mse", True), ("huber", False), (["huber"], False), ({"p": "huber"}, False)]
+)
+def test_a_loss_that_tensorflow_js_lacks_is_named(run, loss, opens):
+    model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2], name="p")])
+    model.compile(optimizer="sgd", loss=loss)
+    model.save("x", include_optimizer=True)
+    reason = (
+        "TensorFlow.js cannot open it: compiled with the loss huber, which it lacks; save without include_optimizer"
+    )
+    assert run("inspect", "x").out.splitlines()[-1] == ("TensorFlow.js 4.22 opens it" if opens else reason)
+    model.save("y")
+    assert run("inspect", "y").out.splitlines()[-1] == "TensorFlow.js 4.22 opens it"
 
 
 def test_no_model_is_one_line(run):

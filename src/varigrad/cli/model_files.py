@@ -15,6 +15,7 @@ from varigrad.cli.errors import CommandError
 from varigrad.dtypes import Array
 from varigrad.errors import VariGradError
 from varigrad.io.compatibility import for_tensorflow_js, tensorflow_js_problems
+from varigrad.io.training_json import losses_unknown_to_tensorflow_js
 
 __all__ = ["ModelPath", "open_model", "random_inputs", "readable_size", "tensorflow_js_report"]
 
@@ -46,6 +47,12 @@ def tensorflow_js_report(model: vg.layers.LayersModel) -> list[str]:
     stored = for_tensorflow_js(model.to_json(return_string=False), model)
     for layer, opens, reason in tensorflow_js_problems(stored):
         lines.append(f"TensorFlow.js {'gives other results' if opens else 'cannot open it'}: {layer}: {reason}")
+    if model.is_compiled:
+        lines.extend(
+            f"TensorFlow.js cannot open it: compiled with the loss {loss}, which it lacks; "
+            "save without include_optimizer"
+            for loss in losses_unknown_to_tensorflow_js(model.get_training_config())
+        )
     return lines
 
 

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-__all__ = ["STATE_MANIFEST", "manifest_of_state", "training_for_tensorflow_js", "training_from_tensorflow_js"]
+__all__ = [
+    "STATE_MANIFEST",
+    "losses_unknown_to_tensorflow_js",
+    "manifest_of_state",
+    "training_for_tensorflow_js",
+    "training_from_tensorflow_js",
+]
 
 _LOSS_WEIGHTS = "lossWeights"
 _SCHEDULE = "learningRateSchedule"
@@ -27,6 +33,15 @@ _LOSSES = {
     "kldivergence": "kullback_leibler_divergence",
     "cosine": "cosine_proximity",
     "cosinesimilarity": "cosine_proximity",
+}
+_ITS_LOSSES = frozenset(_LOSSES.values()) | {
+    "squared_hinge",
+    "hinge",
+    "categorical_hinge",
+    "logcosh",
+    "categorical_crossentropy",
+    "sparse_categorical_crossentropy",
+    "poisson",
 }
 _METRICS = {
     "acc": "acc",
@@ -69,7 +84,7 @@ def training_for_tensorflow_js(config: Mapping[str, Any], model: Any) -> dict[st
     """
     written = dict(config)
     for key, translated in (
-        ("loss", _translated(config["loss"], lambda name: _LOSSES.get(name.replace("_", ""), name))),
+        ("loss", _translated(config["loss"], _loss_name)),
         ("metrics", _translated(config["metrics"], lambda name: _METRICS.get(name.replace("_", "")))),
     ):
         if translated != config[key]:
@@ -95,6 +110,23 @@ def _translated(names: Any, translate: Callable[[str], str | None]) -> Any:
         each = [_translated(name, translate) for name in cast("list[Any]", names)]
         return [name for name in each if name is not None]
     return names
+
+
+def losses_unknown_to_tensorflow_js(config: Mapping[str, Any]) -> list[str]:
+    """The losses for which TensorFlow.js refuses a file.
+
+    Args:
+        config: What `get_training_config` gave.
+    """
+    losses: Any = _translated(config["loss"], _loss_name)
+    if isinstance(losses, Mapping):
+        losses = list(cast("Mapping[str, Any]", losses).values())
+    each = cast("list[str]", losses if isinstance(losses, list) else [losses])
+    return sorted(set(each) - _ITS_LOSSES)
+
+
+def _loss_name(name: str) -> str:
+    return _LOSSES.get(name.replace("_", ""), name)
 
 
 def training_from_tensorflow_js(config: Any) -> dict[str, Any] | None:
