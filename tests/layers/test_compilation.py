@@ -131,7 +131,7 @@ def test_the_file_has_what_tensorflow_js_has(tmp_path):
         ("bce", ["r2Score", vg.metrics.AUC(), "binaryAccuracy"], "binary_crossentropy", ["binaryAccuracy"]),
         ({"b": "KLD"}, {"b": ["cosineSimilarity", "recall"]}, {"b": "kullback_leibler_divergence"}, {"b": ["cosine"]}),
         (["mape"], {"b": "recall"}, ["mean_absolute_percentage_error"], {}),
-        ("poisson", {"b": "mse"}, "poisson", {"b": "mse"}),
+        ("poisson", {"b": "MSE"}, "poisson", {"b": "mse"}),
     ],
 )
 def test_losses_and_metrics_are_written_in_words_that_tensorflow_js_has(

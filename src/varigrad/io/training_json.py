@@ -85,7 +85,7 @@ def training_for_tensorflow_js(config: Mapping[str, Any], model: Any) -> dict[st
     written = dict(config)
     for key, translated in (
         ("loss", _translated(config["loss"], _loss_name)),
-        ("metrics", _translated(config["metrics"], lambda name: _METRICS.get(name.replace("_", "")))),
+        ("metrics", _translated(config["metrics"], lambda name: _METRICS.get(name.replace("_", "").lower()))),
     ):
         if translated != config[key]:
             written |= {key: translated, _AS_COMPILED[key]: config[key]}

@@ -49,7 +49,7 @@ def _names(what: str, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, str):
-        return snake_case(value)
+        return value if what == "metric" and value.isupper() else snake_case(value)  # `"MSE"` is a name in logs
     if isinstance(value, Mapping):
         return {name: _names(what, each) for name, each in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, (list, tuple)):
