@@ -357,7 +357,7 @@ class LayersModel(Trainable):
             trainable_only: Whether to leave out the weights that training leaves alone.
             include_optimizer: Whether a compiled model is stored with its loss, its metrics, and its optimizer and the
                 optimizer's state, so that training can go on from there. (TensorFlow.js restores the state of every
-                optimizer but Adamax, which it starts anew.)
+                optimizer but Adamax, which it starts anew. Metrics that it lacks it does without.)
             weight_shard_size_bytes: The most bytes that one file of weights holds.
             quantize: Stores float32 weights in fewer bits: `"uint8"`, `"uint16"` or `"float16"` for all of them, or
                 patterns of names by dtype, `{"uint8": "conv*/kernel", "float16": True}`, where True is for the rest.
