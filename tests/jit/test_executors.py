@@ -11,7 +11,8 @@ from varigrad.jit.straight_line import Program
 
 
 @pytest.fixture(autouse=True)
-def forgetful():
+def forgetful(monkeypatch):
+    monkeypatch.setattr(executors, "DEFAULT", None)
     executors.makes_machine_code.cache_clear()
     yield
     executors.makes_machine_code.cache_clear()
