@@ -122,3 +122,32 @@ def test_an_error_of_a_kernel_is_that_of_eager_mode(compile_native):
         compiled(x, vg.tensor(np.int32([0, 7])))
     (found,) = compiled(x, vg.tensor(np.int32([2, 0])))
     np.testing.assert_array_equal(found, [6, 2])
+
+
+def test_every_result_has_memory_and_a_shape_of_its_own(compile_native):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    def f(x):
+        y = x * 2.0
+        return [y, y.reshape([6]), y.reshape([3, 2]), y.reshape([6]), y * 1.0, x, x.reshape([6]), vg.cumsum(x, 0)]
+
+    compiled = compile_native(f, vg.tensor(x))
+    found = compiled(vg.tensor(x))
+    assert [a.shape for a in found] == [a.shape for a in compiled.first]
+    for ours, right in zip(found, compiled.first, strict=True):
+        np.testing.assert_array_equal(ours, right)
+    addresses = [array.__array_interface__["data"][0] for array in found[:3]]
+    assert len(set(addresses)) == 3
+
+
+def test_products_alike_but_for_their_shape(compile_native):
+    random = np.random.default_rng(0)
+    x, w = (vg.tensor(random.normal(size=s).astype("f")) for s in ((2, 3, 4), (4, 5)))
+
+    def f(x, w):
+        return [vg.mat_mul(x, w), vg.mat_mul(x.reshape([6, 4]), w), vg.mat_mul(x.reshape([1, 6, 4]), w)]
+
+    compiled = compile_native(f, x, w)
+    for ours, right in zip(compiled(x, w), compiled.first, strict=True):
+        assert ours.shape == right.shape
+        np.testing.assert_allclose(ours, right, rtol=1e-5)

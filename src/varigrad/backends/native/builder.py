@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from varigrad.backends.native.operations import (
 )
 
 __all__ = ["Builder"]
+
+_MANY = 1 << 16  # elements from which reductions of rows are done in blocks
+_WIDE = 1024  # columns from which there are enough of them to divide the work by
 
 
 class Builder:
@@ -80,8 +84,13 @@ class Builder:
         reduced = sorted(gone)
         rows = not kept or kept[-1] < reduced[-1]
         x = x.permuted([*kept, *reduced] if rows else [*reduced, *kept])
-        output = Val(tuple(n for n in shape if n != 1), x.kind)
-        return self.reshape(self._append(Reduce(how, x, output, rows), (how, rows, output.shape)), shape)
+        left = tuple(n for n in shape if n != 1)
+        blocks = 1 if rows else _blocks(x, prod(left))
+        output = Val(left if blocks == 1 else (blocks, *left), x.kind)
+        result = self._append(Reduce(how, x, output, rows, blocks), (how, rows, output.shape))
+        if blocks > 1:
+            result = self._append(Reduce(how, result, Val(left, x.kind), False), (how, False, left))
+        return self.reshape(result, shape)
 
     def reshape(self, x: View, shape: Shape) -> View:
         """The same numbers in another shape."""
@@ -93,6 +102,12 @@ class Builder:
     def copy(self, x: View, into: View | None = None) -> View:
         """The same numbers side by side in memory."""
         return self.map("Copy", x, into=into)
+
+    def apart(self, x: View) -> View:
+        """A copy that is nobody else's, whatever copies there are."""
+        output = Val(x.shape, x.kind)
+        self.add(Map("Copy", [x], output, {}))
+        return whole(output)
 
     def whole(self, x: View) -> View:
         """The same numbers as all of some value; x itself if it is."""
@@ -110,7 +125,7 @@ class Builder:
         """The result of an operation; of one like it, if there was one."""
         (output,) = op.outputs
         if output.home is None:
-            key = what, output.kind, tuple([x.identity for x in op.inputs])
+            key = what, output.kind, output.shape, tuple([x.identity for x in op.inputs])
             known = self._known.setdefault(key, output)
             if known is not output:
                 return whole(known)
@@ -152,3 +167,10 @@ class Builder:
         background = self.full(shape, value, x.kind, into=whole(root))
         inside = self.copy(x, into=whole(root).part(before, x.shape, steps))
         return self.joined([background.val, inside.val], root)
+
+
+def _blocks(x: View, cols: int) -> int:
+    """In how many blocks many rows are reduced, for several threads to do it, and sums to keep their digits."""
+    if x.size < _MANY or cols > _WIDE:
+        return 1
+    return next((blocks for blocks in (32, 25, 16, 12, 10, 8) if x.shape[0] % blocks == 0), 1)

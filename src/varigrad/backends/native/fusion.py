@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TypeAlias
 
-from varigrad.backends.native.groups import Group
+from varigrad.backends.native.groups import Group, Layout
 from varigrad.backends.native.operations import HostCall, Join, Map, Operation, Reduce, Routine, Val, View
 
 __all__ = ["Step", "fuse"]
@@ -89,6 +89,7 @@ class _Fusion:
         if self.enter(len(self.steps) - 1, [*company, op]):
             return
         self.steps.pop()
+        assert company, "an operation can be a group by itself"
         for other in company:
             self.place_waiting(other.output)
         self.add_to_group(op)
@@ -120,7 +121,7 @@ class _Fusion:
         group = self.steps[at]
         if not isinstance(group, Group):
             return False
-        before: list[tuple[set[int], int | None, bool]] = []
+        before: list[Layout] = []
         for op in ops:
             layout = group.layout
             if not self.add_if_fit(group, at, op):

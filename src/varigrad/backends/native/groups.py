@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import prod
+from typing import TypeAlias
 
 from varigrad.backends.native.operations import Map, Reduce, Shape, Val, View
 
-__all__ = ["Group", "Role"]
+__all__ = ["Group", "Layout", "Role"]
+
+# How a group goes through its elements: where axes end, the length of a row, blocks of rows.
+Layout: TypeAlias = tuple[set[int], int | None, int]
 
 _MOST_OPERATIONS = 48
 _LONGEST_ROW = 4096  # elements: rows that are gone through again must still be in the first cache
@@ -26,7 +30,7 @@ class Group:
         self.size = size
         self.cuts: set[int] = {1, size}
         self.cols: int | None = None  # the length of a row, once there is one
-        self.by_columns = False
+        self.blocks = 0  # of rows, that it walks down columns in; 0 if it does not
         self.operations: list[Map | Reduce] = []
         self.made: dict[Val, Map | Reduce] = {}
         self.stages: dict[Val, int] = {}
@@ -39,22 +43,22 @@ class Group:
         self.operations.append(op)
         self.made[op.output] = op
         if isinstance(op, Reduce):
-            self.by_columns |= not op.rows
+            self.blocks = self.blocks if op.rows else op.blocks
         if role.per_row:
             self.per_row.add(op.output)
         self.stages[op.output] = self.stage(op) + (isinstance(op, Reduce) and op.rows)
 
-    def take_back(self, op: Map | Reduce, before: tuple[set[int], int | None, bool]) -> None:
+    def take_back(self, op: Map | Reduce, before: Layout) -> None:
         """Takes the last operation out again; `before` is what `layout` was."""
         self.operations.pop()
         del self.made[op.output], self.stages[op.output]
         self.per_row.discard(op.output)
-        self.cuts, self.cols, self.by_columns = before
+        self.cuts, self.cols, self.blocks = before
 
     @property
-    def layout(self) -> tuple[set[int], int | None, bool]:
+    def layout(self) -> Layout:
         """How it goes through its elements."""
-        return self.cuts, self.cols, self.by_columns
+        return self.cuts, self.cols, self.blocks
 
     def stage(self, op: Map | Reduce) -> int:
         """In which turn over the row an operation runs; it waits for what earlier turns leave."""
@@ -81,17 +85,18 @@ class Group:
         per_row = False
         scale = 1
         if isinstance(op, Reduce):
-            if size != self.size or (self.by_columns and op.rows):
+            if size != self.size or (self.blocks and (op.rows or op.blocks != self.blocks)):
                 return None
-            length = size // op.output.size if op.rows else op.output.size
+            length = size // op.output.size if op.rows else op.output.size // op.blocks
             if (cols or length) != length or (not op.rows and (self.has_rows or self.per_row)):
                 return None
             cols = length
         elif size != self.size:
-            if self.by_columns or cols is None or size * cols != self.size:
+            if self.blocks or cols is None or size * cols != self.size:
                 return None
             per_row, scale = True, cols
-        cuts = _joined(self.cuts | {cols or 1}, shape, scale)
+        blocks = op.blocks if isinstance(op, Reduce) else 1
+        cuts = _joined(self.cuts | {cols or 1, self.size // blocks}, shape, scale)
         if cuts is None:
             return None
         for view in op.inputs:
@@ -100,6 +105,11 @@ class Group:
         if per_row and not any(view.val in self.made for view in op.inputs):
             return None
         return Role(per_row or (isinstance(op, Reduce) and op.rows), cols, cuts)
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether it walks down columns."""
+        return self.blocks > 0
 
     @property
     def has_rows(self) -> bool:

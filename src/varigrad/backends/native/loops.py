@@ -134,9 +134,9 @@ class _Writer:
     def columns(self, begin: Index, end: Index) -> None:
         """Down the columns, some vectors side by side."""
         plan = self.plan
-        outer = plan.cols[:-1]
+        outer = [*plan.blocks, *plan.cols[:-1]]
+        strips = -(-plan.inner // (plan.lanes * plan.strip))
         if outer:
-            strips = -(-plan.inner // (plan.lanes * plan.strip))
             self.over(outer, self.start, lambda at: self.strips(at, 0, strips), (begin, end))
         else:
             self.strips(self.start, begin, end)
@@ -162,7 +162,11 @@ class _Writer:
         d = plan.cols[-1]
         reductions = [op for op in group.operations if isinstance(op, Reduce)]
         strip = [
-            (first, min(plan.lanes, width - first), self.accumulators(reductions, group.size // (group.cols or 1)))
+            (
+                first,
+                min(plan.lanes, width - first),
+                self.accumulators(reductions, group.size // (group.cols or 1) // group.blocks),
+            )
             for first in range(0, width, plan.lanes)
         ]
 
@@ -170,7 +174,7 @@ class _Writer:
             for first, active, held in strip:
                 self.vector(group.operations, self.moved(at, d, first), active, held)
 
-        self.over(plan.rows, places, body)
+        self.over(plan.rows[len(plan.blocks) :], places, body)
         for first, active, held in strip:
             for op in reductions:
                 self.keep(op.output, held[op.output].vector(), self.moved(places, d, first), active)

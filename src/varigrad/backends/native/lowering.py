@@ -110,7 +110,7 @@ class _Lowering:
         val, root = view.val, view.val.root
         made_here = view.is_whole and val.size == root.size and root.source is None and root.literal is None
         if not made_here or root in self.returned or not self.is_native(root):
-            view = self.builder.copy(view)
+            view = self.builder.apart(view)
         self.returned.add(view.val.root)
         return view
 

@@ -210,16 +210,20 @@ class Map:
 
 
 class Reduce:
-    """A sum, a product … of an input along its last axes (`rows`) or its first ones: all that `output` lacks."""
+    """A sum, a product … of an input along its last axes (`rows`) or its first ones: all that `output` lacks.
 
-    __slots__ = ("how", "inputs", "origin", "output", "rows")
+    Down the first axes it may be taken in `blocks` of as many rows each; the output has a result for each then.
+    """
+
+    __slots__ = ("blocks", "how", "inputs", "origin", "output", "rows")
     origin: Origin
 
-    def __init__(self, how: str, x: View, output: Val, rows: bool) -> None:
+    def __init__(self, how: str, x: View, output: Val, rows: bool, blocks: int = 1) -> None:
         self.how = how
         self.inputs = [x]
         self.output = output
         self.rows = rows
+        self.blocks = blocks
 
     @property
     def outputs(self) -> list[Val]:

@@ -29,8 +29,9 @@ class Pass:
     """One pass of a group over memory.
 
     `pointers` are the places that its code is called with, as a value and an offset in elements. `sizes` are the
-    lengths of its axes, of which `rows` and `cols` list the numbers; `inner` is the length of the last. `stored` says
-    where results are written that somebody reads from memory. `key` is equal for passes whose code is the same.
+    lengths of its axes, of which `rows` and `cols` list the numbers, and `blocks` those of rows that count blocks;
+    `inner` is the length of the last. `stored` says where results are written that somebody reads from memory. `key` is
+    equal for passes whose code is the same.
     """
 
     def __init__(self, group: Group, read_outside: Callable[[Val], bool], lanes: int) -> None:
@@ -47,15 +48,19 @@ class Pass:
         boundary = group.cols if group.cols is not None else self.sizes[-1] * self._suffixes[-1]
         self.rows = [d for d, suffix in enumerate(self._suffixes) if suffix >= boundary]
         self.cols = [d for d, suffix in enumerate(self._suffixes) if suffix < boundary]
+        block = group.size // max(1, group.blocks)
+        self.blocks = [d for d in self.rows if group.blocks > 1 and self._suffixes[d] >= block]
         self.inner = self.sizes[self.cols[-1]] if self.cols else 1
         self.lanes = min(lanes, 1 << (self.inner - 1).bit_length())
         self.strip = min(_STRIP, -(-self.inner // self.lanes))
         self.is_flat = not self.rows and len(self.cols) <= 1 and all(isinstance(op, Map) for op in group.operations)
-        self.key = ("pass", *structure, tuple(self.sizes), group.cols, group.by_columns, self.lanes)
+        self.key = ("pass", *structure, tuple(self.sizes), group.cols, group.blocks, self.lanes)
 
     @property
     def parts(self) -> int:
         """Into how many parts the work may be divided."""
+        if self.blocks:
+            return self.sizes[self.blocks[0]]
         if self.group.by_columns:
             return self.sizes[self.cols[0]] if len(self.cols) > 1 else -(-self.inner // (self.lanes * self.strip))
         if self.rows:
@@ -97,7 +102,7 @@ class Pass:
             if output.home is not None or read_outside(output):
                 access = self.stored[output] = self._output(op)
                 stored = access.pointer, tuple(access.strides)
-            what = (op.name, repr(sorted(op.attrs.items()))) if isinstance(op, Map) else (op.how, op.rows)
+            what = (op.name, repr(sorted(op.attrs.items()))) if isinstance(op, Map) else (op.how, op.rows, op.blocks)
             parts.append((what, tuple(inputs), output.kind.char, output in group.per_row, stored))
         return tuple(parts)
 
@@ -108,6 +113,8 @@ class Pass:
     def _output(self, op: Map | Reduce) -> Access:
         output = op.output
         strides = dense(output.shape) if output.home is None else output.home.strides
+        if isinstance(op, Reduce) and op.blocks > 1:
+            return self._access(output, output.start, self._strides_of_blocks(output, op.blocks))
         scale = (self.group.cols or 1) if output in self.group.per_row else 1
         return self._access(output, output.start, self._strides(output.shape, strides, scale))
 
@@ -119,6 +126,12 @@ class Pass:
             axes.append((suffix, suffix * n, stride))
             suffix *= n
         return [next((s * (at // low) for low, high, s in axes if low <= at < high), 0) for at in self._suffixes]
+
+    def _strides_of_blocks(self, output: Val, blocks: int) -> list[int]:
+        """The strides for one row of results a block: [block, column]."""
+        cols = output.size // blocks
+        block = self.group.size // blocks
+        return [cols * (at // block) if at >= block else at if at < cols else 0 for at in self._suffixes]
 
     def _access(self, val: Val, offset: int, strides: list[int]) -> Access:
         key = val.root, offset, tuple(strides)
@@ -133,8 +146,9 @@ class Pass:
     def _merge_axes(self) -> None:
         """Makes one axis of two where all memory is gone through alike."""
         accesses = self._accesses.values()
+        block = self.group.size // self.group.blocks if self.group.blocks > 1 else None
         for d in range(len(self.sizes) - 2, -1, -1):
-            if self._suffixes[d] == self.group.cols:
+            if self._suffixes[d] in (self.group.cols, block):
                 continue
             following = self.sizes[d + 1]
             if self.sizes[d] == 1 or all(a.strides[d] == a.strides[d + 1] * following for a in accesses):
