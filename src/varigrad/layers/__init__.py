@@ -4,11 +4,6 @@ Each factory below makes a layer from keyword arguments; the class behind it, `D
 there for `isinstance` and subclassing.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
-
 from varigrad.layers.advanced_activations import *
 from varigrad.layers.augmentation import *
 from varigrad.layers.base import DisposeResult as DisposeResult
@@ -26,6 +21,8 @@ from varigrad.layers.depthwise import *
 from varigrad.layers.dropout import *
 from varigrad.layers.einsum import EinsumDense as EinsumDense
 from varigrad.layers.embeddings import *
+from varigrad.layers.factories import factory as _factory
+from varigrad.layers.factories import merging as _merging
 from varigrad.layers.feature_normalization import *
 from varigrad.layers.functional import Functional as Functional
 from varigrad.layers.global_pooling import *
@@ -40,7 +37,6 @@ from varigrad.layers.merge import Multiply as Multiply
 from varigrad.layers.merge import Subtract as Subtract
 from varigrad.layers.model import LayersModel as LayersModel
 from varigrad.layers.multi_head import MultiHeadAttention as MultiHeadAttention
-from varigrad.layers.naming import snake_case
 from varigrad.layers.noise import *
 from varigrad.layers.normalization import *
 from varigrad.layers.padding import *
@@ -59,7 +55,7 @@ from varigrad.layers.recurrent import SimpleRNN as SimpleRNN
 from varigrad.layers.recurrent import SimpleRNNCell as SimpleRNNCell
 from varigrad.layers.recurrent import StackedRNNCells as StackedRNNCells
 from varigrad.layers.recurrent import UnitsCellOptions as UnitsCellOptions
-from varigrad.layers.registry import register_class
+from varigrad.layers.registry import register_class as _register_class
 from varigrad.layers.reshaping import *
 from varigrad.layers.separable import *
 from varigrad.layers.sequential import Sequential as Sequential
@@ -69,57 +65,6 @@ from varigrad.layers.transposed import *
 from varigrad.layers.upsampling import *
 from varigrad.layers.wrappers import Bidirectional as Bidirectional
 from varigrad.layers.wrappers import TimeDistributed as TimeDistributed
-
-P = ParamSpec("P")
-LayerT = TypeVar("LayerT", bound=Layer)
-
-
-def _factory(cls: Callable[P, LayerT], name: str | None = None) -> Callable[P, LayerT]:
-    """The function that makes layers of a class, which it registers for files; `name` if it is not the class's."""
-
-    def make(*args: P.args, **kwargs: P.kwargs) -> LayerT:
-        try:
-            return cls(*args, **kwargs)
-        except TypeError as error:
-            missing = _missing(cls, args, kwargs)
-            if missing is None:
-                raise
-            raise TypeError(f"{make.__name__}: {missing}") from error
-
-    class_name = snake_case(register_class(cls).class_name)  # pyright: ignore
-    make.__name__ = make.__qualname__ = name or class_name
-    make.__doc__ = cls.__doc__
-    make.__wrapped__ = cls  # pyright: ignore  # `help` and editors show the class's arguments
-    return make
-
-
-def _merging(cls: Callable[P, LayerT]) -> Callable[..., Any]:
-    """The function that makes layers of a class that merges, or given a list of tensors, merges them at once."""
-    make = _factory(cls)
-
-    def merge(*inputs: Any, **options: Any) -> Any:
-        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and inputs[0]:
-            return make(**options)(inputs[0])  # pyright: ignore
-        return make(*inputs, **options)  # pyright: ignore
-
-    merge.__name__ = merge.__qualname__ = make.__name__
-    merge.__doc__ = cls.__doc__
-    merge.__wrapped__ = cls  # pyright: ignore
-    return merge
-
-
-def _missing(cls: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """What is wrong with the arguments as a whole, if anything is."""
-    import inspect  # only errors need it
-
-    parameters = inspect.signature(cls).parameters.values()
-    if args:
-        first = next((p.name for p in parameters if p.kind is p.KEYWORD_ONLY), None)
-        hint = "" if first is None or isinstance(args[0], dict) else f"; write {first}=…"
-        return f"takes keyword arguments only, got {args[0]!r}{hint}"
-    names = [p.name for p in parameters if p.default is p.empty and p.kind is p.KEYWORD_ONLY and p.name not in kwargs]
-    return f"needs {' and '.join(names)}" if names else None
-
 
 activation = _factory(Activation)
 add = _merging(Add)
@@ -217,6 +162,6 @@ up_sampling3d = _factory(UpSampling3D)
 zero_padding1d = _factory(ZeroPadding1D)
 zero_padding2d = _factory(ZeroPadding2D)
 zero_padding3d = _factory(ZeroPadding3D)
-register_class(Sequential)
-register_class(Functional)
-register_class(Functional, "Functional")  # as Keras calls it since version 2.4
+_register_class(Sequential)
+_register_class(Functional)
+_register_class(Functional, "Functional")  # as Keras calls it since version 2.4
