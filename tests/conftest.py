@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from importlib.util import find_spec
 
 # Two test processes with a BLAS thread a core each would wait for one another. Read when NumPy loads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -10,6 +11,15 @@ import pytest
 
 import varigrad as vg
 from varigrad.observe import Observer, observing
+
+# Scripts that make what tests compare with, and what they need: pytest would look for doctests in them.
+_SCRIPTS = {
+    "io/keras/make_keras_2.py": "tensorflow",
+    "io/keras/models.py": "keras",
+    "io/keras_3/make.py": "keras",
+    "layers/keras_reference/generate.py": "jax",
+}
+collect_ignore = [script for script, package in _SCRIPTS.items() if find_spec(package) is None]
 
 MAY_SHARE_MEMORY = {"CompiledFunction", "Constant", "Identity", "Reshape"}
 

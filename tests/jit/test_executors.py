@@ -11,8 +11,7 @@ from varigrad.jit.straight_line import Program
 
 
 @pytest.fixture(autouse=True)
-def forgetful(monkeypatch):
-    monkeypatch.setattr(executors, "DEFAULT", None)
+def forgetful():
     executors.makes_machine_code.cache_clear()
     yield
     executors.makes_machine_code.cache_clear()

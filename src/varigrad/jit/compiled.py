@@ -371,8 +371,8 @@ def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -
             compilation of its own. It returns tensors and plain values, alone or in containers. Arrays reach it as
             tensors.
         check: Run both, compiled and as written, at each call, and compare: for finding out which of the two is wrong.
-        executor: `"numpy"`, the default, for the same NumPy calls as in eager mode, to the bits; `"native"` for machine
-            code, which needs llvmlite.
+        executor: `"native"`, the default where it works, for machine code made with llvmlite; `"numpy"` for the same
+            NumPy calls as in eager mode, to the bits.
 
     Raises:
         JitError: at the call, if the function does something that cannot be compiled.

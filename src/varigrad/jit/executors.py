@@ -49,15 +49,9 @@ def _native(graph: Graph) -> Executor:
 EXECUTORS: dict[str, Callable[[Graph], Executor]] = {"native": _native, "numpy": Program}
 
 
-# Where a function names none; None is the native one, where machine code can be made. It waits for the native one to
-# give every result memory and a shape of its own.
-DEFAULT: str | None = "numpy"
-
-
 def make_executor(graph: Graph, name: str | None) -> Executor:
-    """The executor of a name for a graph, or the default."""
-    chosen = name or DEFAULT or ("native" if makes_machine_code() else "numpy")
-    return EXECUTORS[chosen](graph)
+    """The executor of a name for a graph; for None the native one, where machine code can be made."""
+    return EXECUTORS[name or ("native" if makes_machine_code() else "numpy")](graph)
 
 
 @lru_cache(maxsize=1)
