@@ -71,6 +71,8 @@ def runtime_text() -> str:
     wait = f"%s = getelementptr i64, ptr %pool, i64 {SEMAPHORE}\n  %w = call i32 @sem_wait(ptr %s)" if threads else ""
     post = "%posted = call i32 @sem_post(ptr %semaphore)" if threads else ""
     imports = "declare i32 @sem_wait(ptr)\ndeclare i32 @sem_post(ptr)\ndeclare i32 @sched_yield()" if threads else ""
+    places = {"next": _NEXT, "finished": _FINISHED, **{f"j{i}": _JOB + i for i in range(5)}}
+    job = "\n  ".join([_pool(name, place) for name, place in places.items()])
     give_way = "%y = call i32 @sched_yield()" if threads else ""
     return f"""
 {declaration}
@@ -78,13 +80,7 @@ def runtime_text() -> str:
 
 define internal void @take_chunks(ptr %pool, i64 %generation) {{
 entry:
-  {_pool("next", _NEXT)}
-  {_pool("finished", _FINISHED)}
-  {_pool("j0", _JOB)}
-  {_pool("j1", _JOB + 1)}
-  {_pool("j2", _JOB + 2)}
-  {_pool("j3", _JOB + 3)}
-  {_pool("j4", _JOB + 4)}
+  {job}
   br label %look
 look:
   %kernel = load ptr, ptr %j0
@@ -121,13 +117,7 @@ out:
 define internal void @share(ptr %pool, ptr %kernel, ptr %table, ptr %arguments, i64 %parts, i64 %chunk) {{
 entry:
   {_pool("where", _GENERATION)}
-  {_pool("next", _NEXT)}
-  {_pool("finished", _FINISHED)}
-  {_pool("j0", _JOB)}
-  {_pool("j1", _JOB + 1)}
-  {_pool("j2", _JOB + 2)}
-  {_pool("j3", _JOB + 3)}
-  {_pool("j4", _JOB + 4)}
+  {job}
   %old = load i64, ptr %where
   %counted = add i64 %old, 1
   %generation = and i64 %counted, 2147483647
