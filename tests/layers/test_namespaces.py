@@ -3,7 +3,7 @@
 import pytest
 
 import varigrad as vg
-from varigrad.layers.naming import snake_case
+from varigrad.keywords import snake_case
 
 # Object.keys(tf.layers) and so on.
 NAMES = {

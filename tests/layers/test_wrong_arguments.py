@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import varigrad as vg
-from varigrad.layers.naming import snake_case
+from varigrad.keywords import snake_case
 
 WINDOW = {"filters": 2, "kernel_size": 2}
 IMAGE = {"height": 2, "width": 2}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import varigrad as vg
-from varigrad.layers.naming import snake_case
+from varigrad.keywords import snake_case
 
 from .helpers import REFERENCE, array, compiled_model, one_or_list
 

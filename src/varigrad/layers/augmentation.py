@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, Unpack, cast
 
 from varigrad.dtypes import is_floating
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, choice, number
 from varigrad.layers.base import LayerOptions
 from varigrad.layers.dropout import SeededLayer
-from varigrad.layers.naming import snake_case
 from varigrad.layers.spatial import data_format_of, in_channels_last
 from varigrad.ops.arguments import cast_to, reshape_to
 from varigrad.ops.arithmetic import add, mul, sub

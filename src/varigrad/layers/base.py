@@ -10,11 +10,12 @@ from weakref import ref
 import numpy as np
 
 from varigrad.dtypes import is_floating, numpy_dtype
+from varigrad.keywords import snake_case, suggestion
 from varigrad.layers.arguments import Shape, boolean, partial_shape
 from varigrad.layers.input_spec import InputSpec, InputSpecs, check_shapes
 from varigrad.layers.lists import as_list, one_or_list
-from varigrad.layers.naming import default_layer_name, name_scope, snake_case
-from varigrad.layers.registry import serialize, suggestion
+from varigrad.layers.naming import default_layer_name, name_scope
+from varigrad.layers.registry import serialize
 from varigrad.layers.symbolic import Node, SymbolicTensor, is_symbolic
 from varigrad.layers.weights import WeightHolder
 from varigrad.ops.arguments import convert
@@ -456,6 +457,4 @@ def _unknown_argument(owner: str, name: str, cls: type[Layer]) -> str:
         if "__init__" in base.__dict__:
             known.update(inspect.signature(base.__init__).parameters)
     known -= {"self", "unknown", "options", "args", "kwargs"}
-    snake = snake_case(name)
-    hint = f"; it is {snake!r} here" if snake in known else suggestion(name, known)
-    return f"{owner}: has no argument {name!r}{hint}"
+    return f"{owner}: has no argument {name!r}{suggestion(name, known)}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
+from varigrad.keywords import snake_case
 from varigrad.layers.activations import ActivationLike, fused_name, get_activation
 from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean, choice, integers, positive_integer
 from varigrad.layers.base import InputSpec, LayerOptions
 from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.naming import snake_case
 from varigrad.layers.regularizers import Regularizer, get_regularizer
 from varigrad.layers.spatial import (
     PADDINGS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import number, partial_shape, seed_or_none
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.naming import snake_case
 from varigrad.layers.spatial import data_format_of
 from varigrad.ops import random
 from varigrad.ops.arithmetic import scale

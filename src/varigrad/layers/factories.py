@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from varigrad.keywords import snake_case
 from varigrad.layers.base import Layer
-from varigrad.layers.naming import snake_case
 from varigrad.layers.registry import register_class
 
 __all__ = ["factory", "merging"]

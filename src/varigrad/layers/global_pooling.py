@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Unpack
 
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.naming import snake_case
 from varigrad.layers.spatial import channel_axis, data_format_of
 from varigrad.ops.arguments import cast_to, reshape_to
 from varigrad.ops.arithmetic import div_no_nan, mul

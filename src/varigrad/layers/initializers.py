@@ -10,9 +10,9 @@ import numpy as np
 
 from varigrad.dtypes import numpy_dtype
 from varigrad.engine import make_tensor
+from varigrad.keywords import snake_case
 from varigrad.layers import registry
 from varigrad.layers.arguments import any_seed, choice, number
-from varigrad.layers.naming import snake_case
 from varigrad.layers.registry import Serializable
 from varigrad.ops import creation, random
 from varigrad.tensor import Tensor, format_shape

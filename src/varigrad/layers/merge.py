@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar, Unpack, cast
 
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.lists import as_list
-from varigrad.layers.naming import snake_case
 from varigrad.ops import arithmetic, comparison
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.creation import ones

@@ -11,10 +11,10 @@ import numpy as np
 
 from varigrad.dtypes import is_floating
 from varigrad.io.quantization import Quantize
+from varigrad.keywords import suggestion
 from varigrad.layers.arguments import Shape
 from varigrad.layers.base import DisposeResult, Layer
 from varigrad.layers.lists import as_list, one_or_list
-from varigrad.layers.registry import suggestion
 from varigrad.layers.saving import SaveResult, save_model, topology
 from varigrad.layers.stored_weights import load_weights, save_weights
 from varigrad.layers.summary import print_summary

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["current_scope", "default_layer_name", "name_scope", "snake_case", "spelling_key", "unique_name"]
+from varigrad.keywords import snake_case
+
+__all__ = ["current_scope", "default_layer_name", "name_scope", "spelling_key", "unique_name"]
 
 _counts: dict[str, int] = {}
 _lock = threading.Lock()
@@ -29,17 +30,6 @@ def default_layer_name(class_name: str) -> str:
     'doctest_conv2d_DoctestConv2D1'
     """
     return f"{snake_case(class_name)}_{unique_name(class_name)}"
-
-
-def snake_case(name: str) -> str:
-    """A camelCase or PascalCase name in snake_case, by TensorFlow.js's rule.
-
-    >>> snake_case("batchInputShape"), snake_case("MaxPooling2D")
-    ('batch_input_shape', 'max_pooling2d')
-    """
-    spaced = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    snake = re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
-    return f"private{snake}" if snake.startswith("_") else snake
 
 
 def spelling_key(name: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias, Unpack, cast
 
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, whole_numbers
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.naming import snake_case
 from varigrad.layers.spatial import data_format_of, with_space
 from varigrad.ops.padding import pad
 from varigrad.ops.slicing import slice

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Unpack
 
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, choice, integers
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.naming import snake_case
 from varigrad.layers.spatial import PADDINGS, data_format_of, in_channels_last, window_output_length, with_space
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.pooling import avg_pool, avg_pool3d, max_pool, max_pool3d

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Unpack, cast
 
 from varigrad.dtypes import is_floating
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, boolean, choice, number, positive_integer
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.dropout import SeededLayer
 from varigrad.layers.indices import checked_indices
-from varigrad.layers.naming import snake_case
 from varigrad.ops.arguments import cast_to, reshape_to
 from varigrad.ops.arithmetic import add, mul
 from varigrad.ops.counting import dense_bincount

@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from varigrad.changes import Counted
-from varigrad.layers.naming import snake_case, spelling_key
+from varigrad.keywords import snake_case, suggestion
+from varigrad.layers.naming import spelling_key
 
 __all__ = [
     "Serializable",
@@ -196,11 +197,3 @@ def custom_object_scope(custom_objects: Mapping[str, Any] | None) -> Generator[N
         yield
     finally:
         _custom_objects.reset(token)
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` for the nearest known name, or nothing."""
-    import difflib  # only errors need it
-
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Unpack, cast
 
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import boolean, choice, number
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.dropout import SeededLayer
 from varigrad.layers.lists import as_list
-from varigrad.layers.naming import snake_case
 from varigrad.ops import random
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import add, mul

@@ -17,7 +17,7 @@ from varigrad.io.formats import WEIGHTS, StoredWeights, format_of
 from varigrad.io.locations import is_web, resolve_path
 from varigrad.io.matching import match_names
 from varigrad.io.weights import ModelFileError
-from varigrad.layers.registry import suggestion
+from varigrad.keywords import suggestion
 from varigrad.layers.weights import DeferredValue
 from varigrad.ops.arguments import convert
 from varigrad.ops.assignment import assign

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, boolean, choice, integers, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.naming import snake_case
 from varigrad.layers.spatial import data_format_of, in_channels_last, with_space
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.resampling import resize_bilinear, resize_nearest_neighbor

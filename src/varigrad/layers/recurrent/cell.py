@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeAlias, Unpack, cast
 
 from varigrad.engine import run_kernel
+from varigrad.keywords import snake_case
 from varigrad.layers.activations import ACTIVATIONS, ActivationFunction, ActivationLike, get_activation
 from varigrad.layers.arguments import Shape, boolean, number, positive_integer
 from varigrad.layers.base import Layer, LayerOptions
@@ -13,7 +14,6 @@ from varigrad.layers.constraints import Constraint, get_constraint
 from varigrad.layers.dropout import SeededLayer
 from varigrad.layers.initializers import Initializer, get_initializer
 from varigrad.layers.lists import as_list
-from varigrad.layers.naming import snake_case
 from varigrad.layers.regularizers import Regularizer, get_regularizer
 from varigrad.ops import random
 from varigrad.ops.arguments import reshape_to

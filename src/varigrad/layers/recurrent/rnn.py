@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
 from varigrad.engine import run_kernel
+from varigrad.keywords import snake_case, suggestion
 from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.lists import as_list
-from varigrad.layers.naming import snake_case
 from varigrad.layers.recurrent.cell import RNNCell, UnitsCell, first_shape
 from varigrad.layers.recurrent.loop import fitted, run_over_time
 from varigrad.layers.recurrent.stacked import StackedRNNCells
-from varigrad.layers.registry import deserialize, suggestion
+from varigrad.layers.registry import deserialize
 from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.symbolic import SymbolicTensor
 from varigrad.layers.weights import WeightHolder
@@ -306,8 +306,7 @@ class UnitsRNN(RNN):
         for name in options:
             known = (*own, *RNNOptions.__annotations__, *LayerOptions.__annotations__)
             if name not in known:
-                snake = snake_case(name)
-                hint = f"; it is {snake!r} here" if snake in known else suggestion(name, known)
+                hint = suggestion(name, known)
                 raise TypeError(f"{snake_case(self.class_name)}: has no argument {name!r}{hint}")
         cell = self.cell_class(name=options.get("name"), **{name: options.pop(name) for name in own if name in options})
         super().__init__(cell=cell, **options)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from varigrad import train
+from varigrad.keywords import suggestion
 from varigrad.layers.naming import spelling_key
-from varigrad.layers.registry import suggestion
 from varigrad.layers.symbolic import SymbolicTensor
 from varigrad.layers.training.counting import Metric
 from varigrad.layers.training.losses import LossFunction, get_loss

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from varigrad import train
-from varigrad.layers.naming import snake_case
+from varigrad.keywords import snake_case
 from varigrad.train import Optimizer
 
 __all__ = ["load_training_config", "training_config"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from varigrad.dtypes import Array
-from varigrad.layers.naming import snake_case
+from varigrad.keywords import snake_case
 from varigrad.layers.training.weighting import weighted_total
 from varigrad.ops.arguments import TensorLike, convert
 from varigrad.tensor import Tensor, format_shape

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from varigrad.keywords import snake_case
 from varigrad.layers.arguments import positive_integer
-from varigrad.layers.naming import snake_case, spelling_key
+from varigrad.layers.naming import spelling_key
 from varigrad.layers.registry import lookup
 from varigrad.layers.training.counting import AUC, Mean, Metric, Precision, Recall
 from varigrad.layers.training.losses import (
