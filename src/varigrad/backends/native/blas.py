@@ -67,7 +67,7 @@ class Product(NamedTuple):
     def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
         """Writes the calls. BLAS counts columns first: to it, this is the product of b and a, all transposed."""
         a, b, c = pointers
-        number = [_argument(code, 2 * len(pointers) + at) for at in range(12)]
+        number = [code.argument(2 * len(pointers) + at) for at in range(12)]
         memory = {at: _kept(code, "i8" if at < 3 else "i32", number[at]) for at in range(1, 9)}
         one, zero = (_constant(code, self.kind, value) for value in (1.0, 0.0))
         function = code.fresh(f"inttoptr i64 {number[0]} to ptr")
@@ -76,11 +76,6 @@ class Product(NamedTuple):
             x, y, z = (code.fresh(f"getelementptr i8, ptr {p}, i64 {o}") for p, o in zip((a, b, c), at, strict=True))
             order = [memory[1], memory[2], memory[3], memory[4], memory[5], one, y, memory[6], x, memory[7], zero, z]
             code.run(f"call void {function}({', '.join([f'ptr {p}' for p in (*order, memory[8])])})")
-
-
-def _argument(code: Code, at: int) -> str:
-    place = code.fresh(f"getelementptr i64, ptr %arguments, i64 {at}")
-    return code.fresh(f"load i64, ptr {place}")
 
 
 def _kept(code: Code, type: str, value: str) -> str:

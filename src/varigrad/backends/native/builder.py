@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from varigrad.backends.native.code import BOOL, Kind
+from varigrad.backends.native.code import BOOL, I32, Kind, kind_of
 from varigrad.backends.native.operations import (
+    Check,
     Join,
     Map,
     Operation,
@@ -22,6 +23,10 @@ from varigrad.backends.native.operations import (
     View,
     whole,
 )
+from varigrad.dtypes import Array
+
+if TYPE_CHECKING:
+    from varigrad.jit.graph import Node
 
 __all__ = ["Builder"]
 
@@ -35,12 +40,52 @@ class Builder:
     def __init__(self) -> None:
         self.operations: list[Operation] = []
         self.origin = Origin("", "")  # what the operations written down next come from
+        self.node: Node | None = None  # and the node of the graph that is being lowered
+        self.checks: list[Check] = []
+        self.constants: dict[Any, tuple[Val, Array]] = {}
         self._known: dict[Any, Val] = {}  # what has been computed, by how
+        self._bounds: dict[Any, tuple[int, Sequence[int], View]] = {}  # of integers: lowest, limits, what found them
+        self._at_start = 0  # how many operations were put in front of all others
 
-    def add(self, op: Operation) -> None:
-        """Writes an operation down."""
+    def add(self, op: Operation, first: bool = False) -> None:
+        """Writes an operation down, `first` in front of all that are not so themselves."""
         op.origin = self.origin
-        self.operations.append(op)
+        self.operations.insert(self._at_start if first else len(self.operations), op)
+        self._at_start += first
+
+    def constant(self, array: Array) -> View:
+        """An array that is the same at every call."""
+        key = array.dtype.str, array.shape, array.tobytes()
+        if key not in self.constants:
+            kind = kind_of(array.dtype)
+            assert kind is not None
+            val = Val(array.shape, kind, source=-1)  # the number comes when all sources are known
+            self.constants[key] = val, array
+            self.note_values(whole(val), array)
+        return whole(self.constants[key][0])
+
+    def note_values(self, x: View, array: Array) -> None:
+        """Remembers between which integers those of a constant are."""
+        if x.kind is I32 and array.size:
+            self.note_bounds(x, int(array.min()), [int(array.max()) + 1], self.number(0, I32))
+
+    def note_bounds(self, x: View, lowest: int, limits: Sequence[int], found: View) -> None:
+        """Remembers that integers are from `lowest` up to below limits, one for all or for each place along the last
+        axis, once `found` is there."""
+        self._bounds[x.identity] = lowest, limits, found
+
+    def found_within(self, x: View, lowest: int, limits: Sequence[int]) -> View | None:
+        """What has found that integers are between these bounds, if anything has."""
+        known = self._bounds.get(x.identity)
+        if known is None or known[0] < lowest or not (max(known[1]) <= min(limits) or list(known[1]) == list(limits)):
+            return None
+        return known[2]
+
+    def new_check(self, x: View, at: int) -> int:
+        """The number of a new check, of what is the node's input number `at`."""
+        assert self.node is not None
+        self.checks.append(Check(self.node, at, x))
+        return len(self.checks)
 
     def map(
         self,
@@ -114,14 +159,28 @@ class Builder:
         return x if x.is_whole and x.val.literal is None else self.copy(x)
 
     def routine(
-        self, code: RoutineCode, inputs: Sequence[View], shape: Shape, kind: Kind | None = None, parts: int = 1
+        self,
+        code: RoutineCode,
+        inputs: Sequence[View],
+        shape: Shape,
+        kind: Kind | None = None,
+        parts: int = 1,
+        first: bool = False,
     ) -> View:
-        """What a routine makes."""
+        """What a routine makes; `first` has it run before all else, if it reads sources only."""
         output = Val(shape, kind or inputs[0].kind)
         routine = Routine(code, [self._in_memory(x) for x in inputs], [output], parts)
-        return self._append(routine, (code.key, tuple(code.numbers)))
+        return self._append(routine, (code.key, tuple(code.numbers)), first)
 
-    def _append(self, op: Map | Reduce | Routine, what: Any) -> View:
+    def routines(
+        self, code: RoutineCode, inputs: Sequence[View], outputs: Sequence[tuple[Shape, Kind]], parts: int = 1
+    ) -> list[View]:
+        """The several arrays that a routine makes."""
+        made = [Val(shape, kind) for shape, kind in outputs]
+        self.add(Routine(code, [self._in_memory(x) for x in inputs], made, parts))
+        return [whole(val) for val in made]
+
+    def _append(self, op: Map | Reduce | Routine, what: Any, first: bool = False) -> View:
         """The result of an operation; of one like it, if there was one."""
         (output,) = op.outputs
         if output.home is None:
@@ -129,7 +188,7 @@ class Builder:
             known = self._known.setdefault(key, output)
             if known is not output:
                 return whole(known)
-        self.add(op)
+        self.add(op, first)
         return whole(output)
 
     def _in_memory(self, x: View) -> View:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["BOOL", "F32", "F64", "I32", "KINDS", "Code", "Index", "Kind", "Operand", "kind_of"]
+__all__ = ["BOOL", "F32", "F64", "I32", "KINDS", "Code", "Index", "Kind", "Operand", "kind_of", "vector_type"]
 
 # A place or a count: known when the code is written, or the name of a 64-bit integer.
 Index: TypeAlias = int | str
@@ -300,6 +300,11 @@ class Code:
         name = f"%m{self._count}"
         self.allocations.append(f"  {name} = alloca {vector_type(kind.memory, lanes)}, i64 {count}, align 64")
         return name
+
+    def argument(self, at: int) -> str:
+        """An integer that the function is called with, behind the addresses of its pointers."""
+        place = self.fresh(f"getelementptr i64, ptr %arguments, i64 {at}")
+        return self.fresh(f"load i64, ptr {place}")
 
     def allocate_plain(self, type: str) -> str:
         """Memory of the function's own for one number of any type of LLVM's."""

@@ -10,7 +10,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from varigrad.backends.native.code import BOOL, F64, I32, Code, Kind, Operand
+import numpy as np
+
+from varigrad.backends.native.code import BOOL, F32, F64, I32, Code, Kind, Operand
 from varigrad.backends.native.vector_math import (
     erf,
     exp,
@@ -278,9 +280,26 @@ def _cast(code: Code, x: Operand, kind: Kind) -> Operand:
         return code.compare("une" if x.kind.is_float else "ne", x, code.like(x, 0))
     if x.kind is BOOL:
         return code.convert("zext", x, I32) if kind is I32 else code.convert("uitofp", x, kind)
+    if kind is I32:
+        return _integer(code, x)
     if x.kind is I32:
         return code.convert("sitofp", x, kind)
     return code.convert("fpext" if kind is F64 else "fptrunc", x, kind)
+
+
+def _integer(code: Code, x: Operand) -> Operand:
+    """A float without its fraction; where no integer fits, what NumPy makes of it on this machine."""
+    strange = np.array([math.nan, 1e10, -1e10], np.float32 if x.kind is F32 else np.float64)
+    with np.errstate(invalid="ignore"):
+        missing, above, below = strange.astype(np.int32).tolist()
+    limit = 2.0**31
+    too_large = code.compare("oge", x, code.like(x, limit))
+    too_small = code.compare("ole", x, code.like(x, -limit - (x.kind is not F32)))
+    whole = code.bits("or", too_large, code.bits("or", too_small, code.compare("uno", x, x)))
+    number = code.convert("fptosi", code.select(whole, code.like(x, 0), x), I32)
+    for mask, value in ((too_large, above), (too_small, below), (code.compare("uno", x, x), missing)):
+        number = code.select(mask, code.like(number, value), number)
+    return number
 
 
 def _select(code: Code, mask: Operand, a: Operand, b: Operand) -> Operand:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from varigrad.backends.native import (
     clipping,
     convolution,
+    creation,
     einsum,
     losses,
     matmul,
@@ -16,14 +17,16 @@ from varigrad.backends.native import (
     optimizers,
     pooling,
     reduction,
+    segment,
     shaping,
+    slicing,
 )
 from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.code import BOOL, Kind, kind_of
 from varigrad.backends.native.elementwise import LOWERINGS, Lowering
-from varigrad.backends.native.operations import HostCall, Operation, Origin, Val, View, whole
+from varigrad.backends.native.operations import Check, HostCall, Operation, Origin, Val, View, whole
 from varigrad.dtypes import Array
-from varigrad.jit.graph import HOST, Graph, Node, Value
+from varigrad.jit.graph import HOST, Graph, Node, Source, Value
 
 __all__ = ["OTHER", "RULES", "Lowered", "lower"]
 
@@ -40,6 +43,9 @@ RULES: dict[str, Callable[..., Any]] = {
     **einsum.RULES,
     **clipping.RULES,
     **pooling.RULES,
+    **creation.RULES,
+    **segment.RULES,
+    **slicing.RULES,
 }
 
 
@@ -47,6 +53,7 @@ class Lowered(NamedTuple):
     """The operations of a graph, where its values come from, and what it returns.
 
     `hosts` are the nodes that ask the host for numbers, in order, each with the place of its first among the sources.
+    `checks` may call the program off; they are numbered from 1.
     """
 
     operations: list[Operation]
@@ -54,6 +61,7 @@ class Lowered(NamedTuple):
     source_vals: list[Val]
     outputs: list[View]
     hosts: list[tuple[int, Node]]
+    checks: list[Check]
 
 
 class _Lowering:
@@ -76,6 +84,7 @@ class _Lowering:
             self.show(value, self.source(value))
         for at, node in enumerate(self.graph.nodes):
             self.builder.origin = Origin(node.kernel, node.site)
+            self.builder.node = node
             if node.is_update:
                 self.keep_overwritten(at, node)
             outputs = self.lowered(node)
@@ -83,7 +92,16 @@ class _Lowering:
                 self.show(value, view)
         self.builder.origin = Origin("Return", "")
         outputs = [self.output(self.views[value]) for value in self.graph.outputs]
-        return Lowered(self.builder.operations, self.sources, self.source_vals, outputs, self.hosts)
+        self.number_constants()
+        builder = self.builder
+        return Lowered(builder.operations, self.sources, self.source_vals, outputs, self.hosts, builder.checks)
+
+    def number_constants(self) -> None:
+        """Makes sources of the constants that rules have asked for."""
+        for val, array in self.builder.constants.values():
+            val.source = len(self.sources)
+            self.sources.append(Value(val.shape, array.dtype, source=Source("constant", array, "")))
+            self.source_vals.append(val)
 
     def show(self, value: Value, view: View) -> None:
         """Notes where a value is to be seen."""
@@ -99,6 +117,8 @@ class _Lowering:
         val = Val(value.shape, kind, source=len(self.sources))
         self.sources.append(value)
         self.source_vals.append(val)
+        if array is not None:
+            self.builder.note_values(whole(val), array)
         if value.source is not None and value.source.kind in ("variable", "tensor"):
             self.places[value.source.what.id] = whole(val)
         return whole(val)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from varigrad.jit.graph import Node
 
 __all__ = [
+    "Check",
     "HostCall",
     "Join",
     "Map",
@@ -265,6 +266,14 @@ class Routine:
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         self.parts = parts
+
+
+class Check(NamedTuple):
+    """What a routine looks at that may call a program off: it is input number `at` of a node of the graph."""
+
+    node: Node
+    at: int
+    view: View
 
 
 class Join:

@@ -67,12 +67,31 @@ class NativeProgram:
             raise Stale
         if self._is_plain:
             if self._enter(state.alone[0], id(arrays)):
-                self._own_variables(arrays)
-                self._enter(state.alone[0], id(arrays))
+                self._resume(state.alone[0], state, arrays)
         else:
             self._run(state, arrays)
         self._states.append(state)
         return [arrays[place] for place in self._places.outputs]
+
+    def _resume(self, entry: int, state: State, arrays: list[Any]) -> None:
+        """Goes on where native code has stopped: gives variables memory of their own, or raises what a check found."""
+        if not state.failed[0]:
+            self._own_variables(arrays)
+            self._enter(entry, id(arrays))
+        self._raise_if_failed(state, arrays)
+
+    def _raise_if_failed(self, state: State, arrays: list[Any]) -> None:
+        """Raises the error of the kernel whose indices a check has found to be wrong: their values alone decide it."""
+        if not state.failed[0]:
+            return
+        node, at, view = self._lowered.checks[int(state.failed[0]) - 1]
+        inputs = [np.broadcast_to(np.zeros((), value.dtype), value.shape) for value in node.inputs]
+        inputs[at] = state.array(view, arrays).reshape(inputs[at].shape)
+        try:
+            _call(node, inputs)
+        except Exception as error:
+            raise _explained(node, error) from error
+        raise VariGradError(f"{node.kernel}: its indices are wrong (called at {node.site})")
 
     def _own_variables(self, arrays: list[Any]) -> None:
         """Gives the variables that are written to memory of their own where something else holds it too."""
@@ -100,9 +119,9 @@ class NativeProgram:
             if not self._readable:
                 self._look_up(segment, state, arrays)
                 self._enter(entry, None)
+                self._raise_if_failed(state, arrays)
             elif self._enter(entry, id(arrays)):
-                self._own_variables(arrays)
-                self._enter(entry, id(arrays))
+                self._resume(entry, state, arrays)
 
     def _look_up(self, segment: Segment, state: State, arrays: list[Any]) -> None:
         """What native code does for itself where it can: finds where the arrays lie."""
@@ -148,6 +167,7 @@ class NativeProgram:
                 started = perf_counter_ns()
                 self._enter(entry, None)
                 times.append((_origin(next(native)), (perf_counter_ns() - started) / 1e9))
+                self._raise_if_failed(state, arrays)
 
     def ir(self) -> str:
         """The LLVM text of all kernels."""

@@ -1,7 +1,8 @@
 """The few functions that run a program: they look up where arrays lie, and call one kernel after the other.
 
 What a program writes to, the last arrays of a call's list, must be in nobody else's hands; where it is, nothing runs
-and 1 is returned.
+and 1 is returned. Where a check finds indices wrong, it writes its number before the first entry of the table; nothing
+runs after it, and 2 is returned.
 
 A kernel is `void kernel(ptr table, ptr arguments, i64 begin, i64 end)`: the table holds the addresses of the arena and
 of the arrays of this call; the arguments are pairs of a place in the table and an offset in bytes, then integers; begin
@@ -195,6 +196,7 @@ idle:
 define i64 @{ENTER}(ptr %state, ptr %list) {{
 entry:
   %table = load ptr, ptr %state
+  %failed = getelementptr i64, ptr %table, i64 -1
   %q1 = getelementptr i64, ptr %state, i64 1
   %first = load i64, ptr %q1
   %q2 = getelementptr i64, ptr %state, i64 2
@@ -293,7 +295,10 @@ by_itself:
   br label %next
 next:
   %k2 = add i64 %k, 1
-  %again = icmp slt i64 %k2, %count
+  %unfinished = icmp slt i64 %k2, %count
+  %status = load i64, ptr %failed
+  %well = icmp eq i64 %status, 0
+  %again = and i1 %unfinished, %well
   br i1 %again, label %step, label %finish
 finish:
   br i1 %shared, label %release, label %done
@@ -304,7 +309,10 @@ release:
   store atomic i64 0, ptr %busy2 release, align 8
   br label %done
 done:
-  ret i64 0
+  %outcome = load i64, ptr %failed
+  %wrong = icmp ne i64 %outcome, 0
+  %code = select i1 %wrong, i64 2, i64 0
+  ret i64 %code
 }}
 """
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from varigrad.backends.native.builder import Builder
-from varigrad.backends.native.code import I32, KINDS
+from varigrad.backends.native.code import KINDS
 from varigrad.backends.native.operations import Shape, Val, View, whole
 
 __all__ = ["RULES"]
@@ -95,9 +95,7 @@ def _unpack(b: Builder, x: View, axis: int) -> list[View]:
 
 def _cast(b: Builder, x: View, dtype: str) -> View | None:
     kind = KINDS.get(dtype)
-    if kind is None or (kind is I32 and x.kind.is_float):
-        return None  # what becomes of floats out of range is up to NumPy
-    return b.cast(x, kind)
+    return None if kind is None else b.cast(x, kind)
 
 
 def _filled(value: float) -> Callable[[Builder, View], View]:

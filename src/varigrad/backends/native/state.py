@@ -27,7 +27,8 @@ class State:
         raw = np.empty(places.arena.size + 64, np.uint8)
         start = -raw.ctypes.data % 64
         self.arena = raw[start : start + places.arena.size]
-        self.table = np.zeros(places.count, np.int64)
+        numbers = np.zeros(1 + places.count, np.int64)
+        self.failed, self.table = numbers[:1], numbers[1:]  # the number of the check that failed, if one did
         self.table[0] = raw.ctypes.data + start
         self._memory: list[Array] = []
         self.alone: list[int] = []  # how each segment is entered by one thread
