@@ -38,10 +38,15 @@ def _shape_depends(node: Node) -> bool:
 
 
 class Capture(Observer):
-    """Records kernel calls. `unfit` lists what keeps this run of the step from standing for later ones."""
+    """Records kernel calls. `unfit` lists what keeps this run of the step from standing for later ones.
 
-    def __init__(self, name: str, leaves: Sequence[Any], labels: Sequence[str]) -> None:
+    What can never be compiled is an error; of a `lenient` capture it is its `refusal`, and the step runs on.
+    """
+
+    def __init__(self, name: str, leaves: Sequence[Any], labels: Sequence[str], lenient: bool = False) -> None:
         self.name = name
+        self.refusal: str | None = None
+        self._lenient = lenient
         self.nodes: list[Node] = []
         self.unfit: list[str] = []
         self.numbers = NumberLog()
@@ -87,7 +92,7 @@ class Capture(Observer):
             value.depends |= extra
             self._values[output.id] = value
         if _shape_depends(node):
-            raise JitError(
+            self._refuse(
                 f"jit: {_operation()} at {call_site()} gives a result whose shape depends on values, which a compiled "
                 "function cannot; compute it outside and pass it as an argument"
             )
@@ -136,7 +141,7 @@ class Capture(Observer):
     def reading(self, tensor: Tensor) -> None:
         depends = self._value(tensor).depends
         if depends & INPUT:
-            raise JitError(
+            self._refuse(
                 f"jit: {_operation()} at {call_site()} reads the value of a tensor of shape "
                 f"{format_shape(tensor.shape)} that changes from call to call, while {self.name} is compiled for all "
                 "calls; return the tensor and read it outside, or decide with vg.where"
@@ -144,6 +149,11 @@ class Capture(Observer):
         if depends & RANDOM:
             self.unfit.append(f"it reads a random number at {call_site()}")
         self.numbers.look_at(depends)
+
+    def _refuse(self, why: str) -> None:
+        if not self._lenient:
+            raise JitError(why)
+        self.refusal = self.refusal or why
 
     # From tensors to values
 
@@ -174,7 +184,7 @@ class Capture(Observer):
         """The value of a tensor that was there before; `depends` says whether it stays what it is."""
         array = tensor.storage
         if not depends and tensor.id > self._first_id:
-            raise JitError(
+            self._refuse(
                 f"jit: a tensor of shape {format_shape(tensor.shape)}, used at {call_site()}, was made past the engine "
                 "(by copy.copy?), so that nobody knows what it follows from; use x.clone() or vg.make_tensor"
             )

@@ -22,7 +22,7 @@ from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.signature import describe, flatten, replaced
 from varigrad.jit.straight_line import Stale
-from varigrad.jit.surroundings import look_around
+from varigrad.jit.surroundings import Surroundings, look_around
 from varigrad.jit.trace import Trace, variable_places
 from varigrad.jit.trials import compared, owners
 from varigrad.observe import OBSERVERS, Observer, observing
@@ -43,12 +43,20 @@ _TOLD = 50  # compilations that `explain` tells of
 
 
 class CompiledFunction(Generic[P, R]):
-    """What `vg.jit` returns: called like the function that it was made of, which is its `function`."""
+    """What `vg.jit` returns: called like the function that it was made of, which is its `function`.
 
-    def __init__(self, function: Callable[P, R], check: bool = False, executor: str | None = None) -> None:
+    One that is `lenient` runs as it is written where it cannot be compiled, without an error or a warning; `refusal`
+    says why. That call counts, too: nothing is run twice.
+    """
+
+    def __init__(
+        self, function: Callable[P, R], check: bool = False, executor: str | None = None, lenient: bool = False
+    ) -> None:
         self.function = function
         self.check = check
         self.executor = executor
+        self.lenient = lenient
+        self.refusal: str | None = None
         functools.update_wrapper(cast("Any", self), function)
         self._name = getattr(function, "__name__", type(function).__name__)
         self._traces: dict[Any, list[Trace]] = {}
@@ -145,11 +153,34 @@ class CompiledFunction(Generic[P, R]):
         if key in self._left_alone:
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
         reason = self._reason(key, leaves)
-        before = look_around(self.function, objects)
-        capture = Capture(self._name, leaves, _labels(self.function, args, kwargs, len(leaves)))
+        try:
+            before = look_around(self.function, objects)
+        except JitError as error:
+            self._leave_alone(key, error)
+            return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
+        capture = Capture(self._name, leaves, _labels(self.function, args, kwargs, len(leaves)), self.lenient)
         given, named = replaced(args, kwargs, capture.stand_ins)
         with observing(capture):
             result = self.function(*given, **named)  # pyright: ignore[reportCallIssue]
+        try:
+            if capture.refusal is not None:
+                raise JitError(capture.refusal)
+            return self._compile(capture, result, before, reason, key, leaves, objects)
+        except Exception as error:  # whatever it is, the function has run
+            self._leave_alone(key, error)
+            return result
+
+    def _compile(
+        self,
+        capture: Capture,
+        result: Any,
+        before: Surroundings,
+        reason: str,
+        key: Any,
+        leaves: list[Any],
+        objects: list[Any],
+    ) -> Any:
+        """Makes a program of what a call did, and returns what the call gave."""
         graph, build = capture.finish(result)
         after = look_around(self.function, objects)
         unfit = capture.unfit + [f"it changes {change}" for change in changes(before, after)]
@@ -173,6 +204,14 @@ class CompiledFunction(Generic[P, R]):
             self._warn_if_often(traces, reason)
         return build(capture.output_tensors, leaves)
 
+    def _leave_alone(self, key: Any, error: Exception) -> None:
+        """Has calls with this key run as the function is written from now on; raises the error unless lenient."""
+        if not self.lenient:
+            raise error
+        self.refusal = str(error)
+        self._unfit[key] = [self.refusal]
+        self._left_alone.add(key)
+
     def _reason(self, key: Any, leaves: Sequence[Any]) -> str:
         """Why the function is compiled now."""
         traces = self._traces.get(key)
@@ -189,12 +228,12 @@ class CompiledFunction(Generic[P, R]):
         if len(earlier) < _ATTEMPTS:
             return
         self._left_alone.add(key)
-        warnings.warn(
+        self.refusal = (
             f"jit: {self._name} is not compiled, because {unfit[0]} whenever it runs, which a compiled function would "
-            "not; do that outside, or keep what changes in a variable",
-            JitWarning,
-            stacklevel=4,
+            "not; do that outside, or keep what changes in a variable"
         )
+        if not self.lenient:
+            warnings.warn(self.refusal, JitWarning, stacklevel=5)
 
     def _warn_if_often(self, traces: list[Trace], reason: str) -> None:
         if len(traces) == 1 and len(self._traces) == _MANY:
@@ -202,14 +241,14 @@ class CompiledFunction(Generic[P, R]):
                 f"jit: {self._name} was compiled for {_MANY} kinds of arguments, last for {reason}; give tensors few "
                 "different shapes, by padding if need be, and numbers that change as floats or tensors",
                 JitWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if len(traces) == _OFTEN:
             warnings.warn(
                 f"jit: {self._name} was compiled {_OFTEN} times for the same arguments, last because {reason}; pass "
                 "what changes as an argument, or keep it in a variable",
                 JitWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     # Looking inside
