@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 if TYPE_CHECKING:
     from inspect import Parameter
 
-__all__ = ["misfit", "options", "snake_case", "suggestion"]
+__all__ = ["arguments_by_name", "misfit", "snake_case", "suggestion", "takes_options"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,12 +46,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def options(function: Callable[P, T]) -> Callable[P, T]:
+def takes_options(function: Callable[P, T]) -> Callable[P, T]:
     """Makes a call whose arguments do not fit an error in this library's words.
 
     For functions, methods and constructors that take options by keyword, where an error says which are meant.
 
-    >>> @options
+    >>> @takes_options
     ... def resize(*, new_size):
     ...     return new_size
     >>> resize(newSize=2)
@@ -72,6 +72,21 @@ def options(function: Callable[P, T]) -> Callable[P, T]:
         raise problem
 
     return call
+
+
+def arguments_by_name(cls: type[Any], config: Any) -> Mapping[str, Any]:
+    """What `from_config` of a class was given, if it is a dict by name.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not isinstance(config, Mapping):
+        raise TypeError(f"{cls.__name__}.from_config: takes a dict, as get_config gives, got {config!r:.100}")
+    arguments = cast("Mapping[Any, Any]", config)
+    for name in arguments:
+        if not isinstance(name, str):
+            raise TypeError(f"{cls.__name__}.from_config: takes a dict of arguments by name, got a key {name!r:.100}")
+    return arguments
 
 
 def misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
@@ -144,4 +159,5 @@ def _target(
         return function.__name__, function.__get__(args[0]), args[1:]
     made = cast("type[Any]", type(args[0]))
     cls = next((each for each in made.__mro__ if vars(each).get("__init__") is wrapper), made)
-    return getattr(cls, "class_name", cls.__name__), cls, args[1:]
+    named = made if made.__init__ is wrapper else cls
+    return getattr(named, "class_name", named.__name__), cls, args[1:]

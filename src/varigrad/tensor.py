@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from varigrad.callers import call_site
 from varigrad.changes import count_change
 from varigrad.dtypes import Array, DType, dtype_name, numpy_dtype, to_array
 from varigrad.errors import DisposedError
@@ -428,14 +428,6 @@ class TensorBuffer:
 def format_shape(shape: Sequence[int | None]) -> str:
     """A shape as it is written in messages: `[8, 28, 28, 3]`, with `null` axes as `?`."""
     return "[" + ", ".join("?" if n is None else str(n) for n in shape) + "]"
-
-
-def call_site() -> str:
-    """`file:line` of the nearest caller outside VariGrad."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("varigrad."):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def _as_arrays(value: Any) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from typing import Any
 
 from varigrad.callbacks.base import Callback, Logs
 from varigrad.callbacks.options import choice, count, flag, frequency, path, real, text
+from varigrad.callers import warn_caller
+from varigrad.keywords import takes_options
 
 __all__ = ["EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau", "TerminateOnNaN"]
 
@@ -24,6 +25,7 @@ class _Monitor(Callback):
         min_delta: By how much it must get better to count.
     """
 
+    @takes_options
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0) -> None:
         owner = type(self).__name__
         self.monitor = text(owner, "monitor", monitor)
@@ -43,14 +45,13 @@ class _Monitor(Callback):
         """Whether a value is better than another; a NaN never is."""
         return value - by > than if self._grows else value + by < than
 
-    def _value(self, logs: Logs, stacklevel: int = 8) -> float | None:
+    def _value(self, logs: Logs) -> float | None:
         value = logs.get(self.monitor)
         if value is None and not self._warned:
             self._warned = True
             hint = "; fit needs validation_data or validation_split for it" if self.monitor.startswith("val_") else ""
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__}: the logs have no {self.monitor!r}, only {', '.join(logs) or 'nothing'}{hint}",
-                stacklevel=stacklevel,
             )
         return None if value is None else float(value)
 
@@ -79,6 +80,7 @@ class EarlyStopping(_Monitor):
     [0, 1, 2]
     """
 
+    @takes_options
     def __init__(
         self,
         *,
@@ -161,6 +163,7 @@ class ModelCheckpoint(_Monitor):
     True
     """
 
+    @takes_options
     def __init__(
         self,
         filepath: str | os.PathLike[str],
@@ -201,7 +204,7 @@ class ModelCheckpoint(_Monitor):
 
     def _consider(self, epoch: int, logs: Logs) -> None:
         if self.save_best_only:
-            value = self._value(logs, stacklevel=9)
+            value = self._value(logs)
             if value is None or not self._better(value, self.best):
                 return
             self.best = value
@@ -240,6 +243,7 @@ class ReduceLROnPlateau(_Monitor):
     [1e-09, 1e-09, 5e-10]
     """
 
+    @takes_options
     def __init__(
         self,
         *,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
+from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
 from varigrad.io.compatibility import complete_from_weights, for_tensorflow_js
 from varigrad.io.encoding import prepare_weights, take_bytes
@@ -236,10 +236,9 @@ def _warn_of_disorder(names: Sequence[str]) -> None:
     numbers = [int(match[2]) for match in matches if match]
     if len({match[1] for match in matches if match}) == 1 and numbers != sorted(numbers):
         listed = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-        warnings.warn(
+        warn_caller(
             f"the manifest names its files of weights out of their numbers' order ({listed}), and is obeyed; if the "
             "model predicts nonsense, whoever wrote the manifest sorted them wrongly",
-            stacklevel=2,
         )
 
 

@@ -5,13 +5,13 @@ The arithmetic is that of TensorFlow.js's converter: a stored `code` means `code
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
 
 __all__ = ["QUANTIZED_DTYPES", "Grid", "Quantize", "choose_dtypes", "dequantize", "fit_grid", "quantize"]
@@ -69,7 +69,7 @@ def choose_dtypes(names: Sequence[str], wanted: Quantize) -> dict[str, str]:
         for pattern in _patterns(dtype, patterns):
             fitting = [name for name in names if fnmatchcase(name, pattern)]
             if not fitting:
-                warnings.warn(f"quantize: no weight fits the pattern {pattern!r} of {dtype}", stacklevel=2)
+                warn_caller(f"quantize: no weight fits the pattern {pattern!r} of {dtype}")
             for name in fitting:
                 if chosen.setdefault(name, dtype) != dtype:
                     raise ValueError(f"quantize: {name!r} fits patterns of {chosen[name]} and of {dtype}")

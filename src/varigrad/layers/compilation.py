@@ -6,12 +6,12 @@ weights' names, and by position only where the names are unknown.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
 from varigrad.io.matching import match_names
 from varigrad.io.weights import ModelFileError
@@ -65,7 +65,7 @@ def restore_training(model: LayersModel, config: Mapping[str, Any], state: Mappi
     try:
         model.load_training_config(config)
     except (TypeError, ValueError, LookupError) as error:
-        warnings.warn(f"the model is loaded but not compiled: {error}", stacklevel=3)
+        warn_caller(f"the model is loaded but not compiled: {error}")
         return
     if state is None:
         return

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from varigrad.callers import warn_caller
 from varigrad.dtypes import Array, kind_of
 from varigrad.engine import make_tensor
 from varigrad.io import model_json
@@ -166,7 +166,7 @@ def _match(
         message = _differences(model, missing, unexpected)
         if strict:
             raise ModelFileError(f"{message}; strict=False loads the rest")
-        warnings.warn(message, stacklevel=4)
+        warn_caller(message)
     for name, source in matched.items():
         variable, values = wanted[name], stored[source]
         if values.shape != variable.shape:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from varigrad.callers import warn_caller
 from varigrad.layers.training.samples import Batch, Samples, read_samples, with_class_weights
 from varigrad.tensor import Tensor
 from varigrad.util import create_shuffled_indices
@@ -92,7 +92,6 @@ class IterableBatches:
         steps: How many batches make an epoch; the next one goes on from there. By default all of them, from the start.
         epochs: For how many epochs they must do, for the warning where they run out.
         class_weight: See `with_class_weights`.
-        stacklevel: How many frames above that warning the user's own code is.
     """
 
     samples: int | None = None
@@ -106,7 +105,6 @@ class IterableBatches:
         steps: int | None,
         epochs: int = 1,
         class_weight: Any = None,
-        stacklevel: int = 7,
     ) -> None:
         self._model = model
         self._op = op
@@ -114,7 +112,6 @@ class IterableBatches:
         self._limit = steps
         self._epochs = epochs
         self._class_weight = class_weight
-        self._stacklevel = stacklevel
         if isinstance(dataset, (list, tuple)):  # the first batch tells what is wrong before anything has been trained
             self._batch(next(self._open(), None))
         self._current: Iterator[Any] | None = None
@@ -142,11 +139,10 @@ class IterableBatches:
 
     def _warn(self, in_epoch: int, limit: int) -> None:
         self.exhausted = True
-        warnings.warn(
+        warn_caller(
             f"{self._op}: the dataset ran out after {self._taken} batches, {in_epoch} of the {limit} that an epoch "
             f"should have; {limit * self._epochs} are needed in all. Training ends here: ask for fewer batches an "
             "epoch, or repeat the dataset",
-            stacklevel=self._stacklevel,
         )
 
     def _batch(self, item: Any) -> Batch:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from varigrad import train
+from varigrad.callers import warn_caller
 from varigrad.keywords import suggestion
 from varigrad.layers.naming import spelling_key
 from varigrad.layers.symbolic import SymbolicTensor
@@ -132,10 +132,9 @@ def _losses(output_names: Sequence[str], loss: Any) -> list[LossFunction | None]
                 raise ValueError(f"compile: loss names {name!r}, but the outputs are {', '.join(output_names)}")
         for name in output_names:
             if by_name.get(name) is None:
-                warnings.warn(
+                warn_caller(
                     f"compile: there is no loss for output {name!r}; it will not be trained, and no targets are "
                     "expected for it",
-                    stacklevel=4,
                 )
         each = [by_name.get(name) for name in output_names]
     else:

@@ -62,7 +62,7 @@ def train(
                 if isinstance(optimizer, GradientAccumulator):
                     optimizer.flush()
                 logs = dict(meter.means())
-                watch.look(logs["loss"], stacklevel=6)
+                watch.look(logs["loss"])
                 if validate is not None:
                     logs |= {f"val_{name}": value for name, value in validate().items()}
                 callbacks.on_epoch_end(epoch, logs)
@@ -105,7 +105,7 @@ def fit_arrays(
                 f"fit: validation_split {validation_split:g} of {samples.rows} samples leaves none to train on"
             )
         samples, held_out = samples.part(slice(0, at)), samples.part(slice(at, None))
-        warn_of_different_tail(samples, held_out, stacklevel=4)
+        warn_of_different_tail(samples, held_out)
     if model.stateful and samples.rows % batch_size:
         raise ValueError(
             f"fit: {model.name} keeps its state from batch to batch, so batch_size {batch_size} must divide the "

@@ -12,6 +12,7 @@ import numpy as np
 
 from varigrad.callbacks.base import History
 from varigrad.callbacks.progress import format_logs
+from varigrad.keywords import takes_options
 from varigrad.layers.arguments import boolean, positive_integer
 from varigrad.layers.base import Layer
 from varigrad.layers.training.batches import ArrayBatches, IterableBatches
@@ -56,6 +57,7 @@ class Trainable(Layer):
         @property
         def output_names(self) -> list[str]: ...
 
+    @takes_options
     def compile(
         self,
         optimizer: str | AnyOptimizer = "rmsprop",
@@ -138,6 +140,7 @@ class Trainable(Layer):
         """The names of what training reports: `"loss"`, the losses of several outputs, the metrics."""
         return self.compiled("metrics_names").names
 
+    @takes_options
     def fit(
         self,
         x: Any,
@@ -228,6 +231,7 @@ class Trainable(Layer):
             accumulate=accumulate,
         )
 
+    @takes_options
     def fit_dataset(
         self,
         dataset: Any,
@@ -296,6 +300,7 @@ class Trainable(Layer):
             accumulate=accumulate,
         )
 
+    @takes_options
     def evaluate(
         self,
         x: Any,
@@ -338,6 +343,7 @@ class Trainable(Layer):
             print(format_logs(found))
         return as_scalars(found)
 
+    @takes_options
     def evaluate_dataset(self, dataset: Any, *, batches: int | None = None) -> Any:
         """The loss and metrics on batches from an iterable. Mirrors `tf.LayersModel.evaluateDataset`.
 
@@ -357,8 +363,9 @@ class Trainable(Layer):
         op = "evaluate_dataset"
         self.compiled(op)
         limit = None if batches is None else positive_integer(op, "batches", batches)
-        return as_scalars(evaluate_batches(self, op, IterableBatches(self, op, dataset, limit, stacklevel=5).epoch()))
+        return as_scalars(evaluate_batches(self, op, IterableBatches(self, op, dataset, limit).epoch()))
 
+    @takes_options
     def train_on_batch(
         self, x: Any, y: Any, *, sample_weight: Any = None, class_weight: Any = None, reset_metrics: bool = True
     ) -> Any:
@@ -389,6 +396,7 @@ class Trainable(Layer):
             seen = self.step_with(self.optimizer)(batch)
         return self._measured(compiled, batch, seen, reset_metrics)
 
+    @takes_options
     def test_on_batch(self, x: Any, y: Any, *, sample_weight: Any = None, reset_metrics: bool = True) -> Any:
         """The loss and metrics of a batch, outside of training. As `test_on_batch` of Keras models.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
 
 if TYPE_CHECKING:
@@ -23,14 +23,13 @@ _RISES = 3  # so many epochs in a row
 _TIMES = 20.0  # the least loss so far; noise about a small loss makes it rise by less
 
 
-def warn_of_different_tail(training: Samples, held_out: Samples, stacklevel: int) -> None:
+def warn_of_different_tail(training: Samples, held_out: Samples) -> None:
     """Warns where the last samples, which are held out, have other targets than those before: sorted data, mostly."""
     for rest, tail in zip(training.y, held_out.y):
         if rest is not None and tail is not None and rest.dtype.kind in "fiub" and _differs(rest, tail):
-            warnings.warn(
+            warn_caller(
                 "fit: validation_split holds out the last samples, and their targets differ from those before as if "
                 "the data were sorted: shuffle the data before, with vg.util.shuffle_combo, or pass validation_data",
-                stacklevel=stacklevel,
             )
             return
 
@@ -59,26 +58,25 @@ class LossWatch:
         self._least = math.inf
         self._told = False
 
-    def look(self, loss: float, stacklevel: int) -> None:
+    def look(self, loss: float) -> None:
         """Takes in the loss of one more epoch."""
         self._losses.append(loss)
         if self._told:
             return
         if not math.isfinite(loss):
-            self._tell(f"the loss became {_text(loss)} in epoch {len(self._losses)}", stacklevel)
+            self._tell(f"the loss became {_text(loss)} in epoch {len(self._losses)}")
             return
         self._least = min(self._least, loss)
         last = self._losses[-1 - _RISES :]
         if len(last) > _RISES and _rises(last) and loss > _TIMES * self._least > 0:
             listed = ", ".join(f"{value:.4g}" for value in last)
-            self._tell(f"the loss keeps rising ({listed})", stacklevel)
+            self._tell(f"the loss keeps rising ({listed})")
 
-    def _tell(self, what: str, stacklevel: int) -> None:
+    def _tell(self, what: str) -> None:
         self._told = True
-        warnings.warn(
+        warn_caller(
             f"{self._op}: {what}. The steps are too large: scale the inputs and targets to about -1 to 1, choose a "
             "smaller learning rate, or clip the gradients (vg.train.sgd(0.01, clip_norm=1.0))",
-            stacklevel=stacklevel + 1,
         )
 
 
