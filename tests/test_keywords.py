@@ -2,7 +2,7 @@
 
 import pytest
 
-from varigrad.keywords import misfit, options, suggestion
+from varigrad.keywords import misfit, suggestion, takes_options
 
 
 def plain(x, batch_size=1, *, drop_last=False):
@@ -10,7 +10,7 @@ def plain(x, batch_size=1, *, drop_last=False):
 
 
 class Base:
-    @options
+    @takes_options
     def __init__(self, *, first_value, **others):
         if others:
             raise TypeError("others are refused here")
@@ -23,7 +23,7 @@ class Closed(Base):
 
 
 class Reader:
-    @options
+    @takes_options
     def read(self, *, max_rows=1):
         return max_rows
 
@@ -64,7 +64,7 @@ def test_a_method_is_named_without_its_object():
 
 
 def test_an_error_from_inside_comes_out_as_it_is():
-    @options
+    @takes_options
     def fails(*, value):
         return len(value)
 

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from varigrad.callbacks.base import Callback, Logs
 from varigrad.callbacks.options import count, flag, path, text
+from varigrad.keywords import takes_options
 
 __all__ = ["CSVLogger", "LearningRateScheduler"]
 
@@ -32,6 +33,7 @@ class LearningRateScheduler(Callback):
     [0.5, 0.25, 0.125]
     """
 
+    @takes_options
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
         if not callable(schedule):
             raise TypeError(f"LearningRateScheduler: schedule must be a function of the epoch, got {schedule!r}")
@@ -90,6 +92,7 @@ class CSVLogger(Callback):
     0,1.0,0.5
     """
 
+    @takes_options
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
         owner = type(self).__name__
         self.filename = Path(path(owner, "filename", filename))

@@ -14,6 +14,7 @@ from varigrad.callbacks.base import Callback, Logs
 from varigrad.callbacks.event_file import EventFile, histogram_value, image_value, scalar_value
 from varigrad.callbacks.options import count, frequency, path
 from varigrad.dtypes import Array, to_array
+from varigrad.keywords import takes_options
 from varigrad.tensor import format_shape
 
 __all__ = ["SummaryFileWriter", "TensorBoard"]
@@ -35,6 +36,7 @@ class SummaryFileWriter:
     ...             writer.scalar("loss", 1 / (1 + step), step)
     """
 
+    @takes_options
     def __init__(self, logdir: str | os.PathLike[str]) -> None:
         self._events = EventFile(logdir)
 
@@ -114,6 +116,7 @@ class TensorBoard(Callback):
     ...     history = model.fit([1.0], [2.0], callbacks=vg.callbacks.tensor_board(folder), verbose=0)
     """
 
+    @takes_options
     def __init__(
         self,
         log_dir: str | os.PathLike[str],

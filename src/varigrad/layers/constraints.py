@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from varigrad.keywords import takes_options
 from varigrad.layers import registry
 from varigrad.layers.arguments import axis_list, number
 from varigrad.layers.registry import Serializable
@@ -104,6 +105,7 @@ def _norms(w: Tensor, axis: int | list[int]) -> Tensor:
     return sqrt(sum(square(w), axis, True))
 
 
+@takes_options
 def max_norm(*, max_value: float = 2, axis: int | list[int] = 0) -> Constraint:
     """Scales down what has a norm over `max_value` along `axis`. Mirrors `tf.constraints.maxNorm`.
 
@@ -114,6 +116,7 @@ def max_norm(*, max_value: float = 2, axis: int | list[int] = 0) -> Constraint:
     return MaxNorm(max_value=max_value, axis=axis)
 
 
+@takes_options
 def unit_norm(*, axis: int | list[int] = 0) -> Constraint:
     """Scales every norm along `axis` to 1. Mirrors `tf.constraints.unitNorm`.
 
@@ -125,6 +128,7 @@ def unit_norm(*, axis: int | list[int] = 0) -> Constraint:
     return UnitNorm(axis=axis)
 
 
+@takes_options
 def non_neg() -> Constraint:
     """Sets negative values to 0. Mirrors `tf.constraints.nonNeg`.
 
@@ -135,6 +139,7 @@ def non_neg() -> Constraint:
     return NonNeg()
 
 
+@takes_options
 def min_max_norm(
     *, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | list[int] = 0
 ) -> Constraint:

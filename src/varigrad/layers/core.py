@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from varigrad.engine import run_kernel
+from varigrad.keywords import takes_options
 from varigrad.layers.activations import ActivationLike, fused_name, get_activation
 from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean, positive_integer
@@ -83,6 +84,7 @@ class InputLayer(Layer):
         return {"batch_input_shape": shape, "dtype": self.dtype, "sparse": False, "name": self.name}
 
 
+@takes_options
 def input(
     *,
     shape: Sequence[int | None] | None = None,

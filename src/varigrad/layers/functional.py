@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self, cast
 
 from varigrad.engine import run_kernel
+from varigrad.keywords import takes_options
 from varigrad.layers.base import Layer
 from varigrad.layers.graph import Graph, trace
 from varigrad.layers.graph_config import graph_config, layers_and_ends
@@ -153,12 +154,13 @@ class Functional(LayersModel):
         return config if self._trainable else {**config, "trainable": False}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
         """A model with new weights from what `get_config` returned."""
         inputs, outputs = layers_and_ends(config)
         return cls(inputs=inputs, outputs=outputs, name=config.get("name"), trainable=config.get("trainable", True))
 
 
+@takes_options
 def model(
     *,
     inputs: SymbolicTensor | Sequence[SymbolicTensor],

@@ -10,7 +10,7 @@ import numpy as np
 
 from varigrad.dtypes import numpy_dtype
 from varigrad.engine import make_tensor
-from varigrad.keywords import snake_case
+from varigrad.keywords import snake_case, takes_options
 from varigrad.layers import registry
 from varigrad.layers.arguments import any_seed, choice, number
 from varigrad.layers.registry import Serializable
@@ -203,6 +203,7 @@ class Orthogonal(Initializer):
         return make_tensor(np.ascontiguousarray(matrix.reshape(tuple(shape)), dtype=numpy_dtype(dtype)))
 
 
+@takes_options
 def zeros() -> Initializer:
     """Zeros. Mirrors `tf.initializers.zeros`.
 
@@ -213,6 +214,7 @@ def zeros() -> Initializer:
     return Zeros()
 
 
+@takes_options
 def ones() -> Initializer:
     """Ones. Mirrors `tf.initializers.ones`.
 
@@ -223,6 +225,7 @@ def ones() -> Initializer:
     return Ones()
 
 
+@takes_options
 def constant(*, value: float) -> Initializer:
     """`value` everywhere. Mirrors `tf.initializers.constant`.
 
@@ -233,6 +236,7 @@ def constant(*, value: float) -> Initializer:
     return Constant(value=value)
 
 
+@takes_options
 def random_uniform(*, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> Initializer:
     """Numbers spread evenly over `[minval, maxval)`. Mirrors `tf.initializers.randomUniform`.
 
@@ -244,6 +248,7 @@ def random_uniform(*, minval: float = -0.05, maxval: float = 0.05, seed: int | N
     return RandomUniform(minval=minval, maxval=maxval, seed=seed)
 
 
+@takes_options
 def random_normal(*, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> Initializer:
     """Numbers of a normal distribution. Mirrors `tf.initializers.randomNormal`.
 
@@ -255,6 +260,7 @@ def random_normal(*, mean: float = 0.0, stddev: float = 0.05, seed: int | None =
     return RandomNormal(mean=mean, stddev=stddev, seed=seed)
 
 
+@takes_options
 def truncated_normal(*, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> Initializer:
     """Numbers of a normal distribution, those over two `stddev` from `mean` drawn again.
 
@@ -268,6 +274,7 @@ def truncated_normal(*, mean: float = 0.0, stddev: float = 0.05, seed: int | Non
     return TruncatedNormal(mean=mean, stddev=stddev, seed=seed)
 
 
+@takes_options
 def identity(*, gain: float = 1.0) -> Initializer:
     """`gain` times the identity, for square matrices. Mirrors `tf.initializers.identity`.
 
@@ -278,6 +285,7 @@ def identity(*, gain: float = 1.0) -> Initializer:
     return Identity(gain=gain)
 
 
+@takes_options
 def variance_scaling(
     *, scale: float = 1.0, mode: str = "fan_in", distribution: str = "normal", seed: int | None = None
 ) -> Initializer:
@@ -301,6 +309,7 @@ def variance_scaling(
     return VarianceScaling(scale=scale, mode=mode, distribution=distribution, seed=seed)
 
 
+@takes_options
 def glorot_normal(*, seed: int | None = None) -> Initializer:
     """Glorot and Bengio's (2010): variance 2 / (inputs + outputs), normal. Mirrors `tf.initializers.glorotNormal`.
 
@@ -311,6 +320,7 @@ def glorot_normal(*, seed: int | None = None) -> Initializer:
     return VarianceScaling(scale=1.0, mode="fan_avg", distribution="normal", seed=seed)
 
 
+@takes_options
 def glorot_uniform(*, seed: int | None = None) -> Initializer:
     """Glorot and Bengio's (2010): variance 2 / (inputs + outputs), uniform. Mirrors `tf.initializers.glorotUniform`.
 
@@ -321,6 +331,7 @@ def glorot_uniform(*, seed: int | None = None) -> Initializer:
     return VarianceScaling(scale=1.0, mode="fan_avg", distribution="uniform", seed=seed)
 
 
+@takes_options
 def he_normal(*, seed: int | None = None) -> Initializer:
     """He et al.'s (2015) for relu: variance 2 / inputs, normal. Mirrors `tf.initializers.heNormal`.
 
@@ -331,6 +342,7 @@ def he_normal(*, seed: int | None = None) -> Initializer:
     return VarianceScaling(scale=2.0, mode="fan_in", distribution="normal", seed=seed)
 
 
+@takes_options
 def he_uniform(*, seed: int | None = None) -> Initializer:
     """He et al.'s (2015) for relu: variance 2 / inputs, uniform. Mirrors `tf.initializers.heUniform`.
 
@@ -341,6 +353,7 @@ def he_uniform(*, seed: int | None = None) -> Initializer:
     return VarianceScaling(scale=2.0, mode="fan_in", distribution="uniform", seed=seed)
 
 
+@takes_options
 def le_cun_normal(*, seed: int | None = None) -> Initializer:
     """LeCun et al.'s (1998): variance 1 / inputs, normal. Mirrors `tf.initializers.leCunNormal`.
 
@@ -351,6 +364,7 @@ def le_cun_normal(*, seed: int | None = None) -> Initializer:
     return VarianceScaling(scale=1.0, mode="fan_in", distribution="normal", seed=seed)
 
 
+@takes_options
 def le_cun_uniform(*, seed: int | None = None) -> Initializer:
     """LeCun et al.'s (1998): variance 1 / inputs, uniform. Mirrors `tf.initializers.leCunUniform`.
 
@@ -361,6 +375,7 @@ def le_cun_uniform(*, seed: int | None = None) -> Initializer:
     return VarianceScaling(scale=1.0, mode="fan_in", distribution="uniform", seed=seed)
 
 
+@takes_options
 def orthogonal(*, gain: float = 1.0, seed: int | None = None) -> Initializer:
     """Saxe et al.'s (2014) random orthogonal matrix times `gain`, for rank 2 and more.
 

@@ -12,6 +12,7 @@ from varigrad.io.formats import MODELS, ModelArtifacts, format_of, is_for_weight
 from varigrad.io.locations import UrlConverter, is_web, resolve_path
 from varigrad.io.topology import normalize_topology
 from varigrad.io.weights import ModelFileError
+from varigrad.keywords import takes_options
 from varigrad.layers.compilation import restore_training
 from varigrad.layers.function_layer import stand_in
 from varigrad.layers.model import LayersModel
@@ -22,6 +23,7 @@ from varigrad.layers.weights import DEFERRED, DeferredValue
 __all__ = ["load_layers_model", "model_from_json"]
 
 
+@takes_options
 def load_layers_model(
     path: str | os.PathLike[str],
     *,

@@ -11,7 +11,7 @@ import numpy as np
 
 from varigrad.dtypes import is_floating
 from varigrad.io.quantization import Quantize
-from varigrad.keywords import suggestion
+from varigrad.keywords import suggestion, takes_options
 from varigrad.layers.arguments import Shape
 from varigrad.layers.base import DisposeResult, Layer
 from varigrad.layers.lists import as_list, one_or_list
@@ -232,6 +232,7 @@ class LayersModel(Trainable):
             )
         return value
 
+    @takes_options
     def predict(self, x: Any, batch_size: int = 32) -> Any:
         """The model's result outside of training, computed in batches.
 
@@ -302,6 +303,7 @@ class LayersModel(Trainable):
 
     # Seeing and storing
 
+    @takes_options
     def summary(
         self,
         line_length: int | None = None,
@@ -332,11 +334,13 @@ class LayersModel(Trainable):
             raise ValueError(f"summary: {self.name} has no layers yet; add some first")
         print_summary(self, self._layers, self._calls(), line_length, positions, print_fn)
 
+    @takes_options
     def to_json(self, unused: Any = None, return_string: bool = True) -> Any:
         """The model without its weights, as files have it: a JSON string, or a dict. Mirrors `toJSON`."""
         stored = topology(self)
         return json.dumps(stored) if return_string else stored
 
+    @takes_options
     def save(
         self,
         path: str | os.PathLike[str],
@@ -395,6 +399,7 @@ class LayersModel(Trainable):
         """
         save_weights(self, path)
 
+    @takes_options
     def load_weights(self, weights: str | os.PathLike[str] | Mapping[str, TensorLike], strict: bool = True) -> None:
         """Gives the weights the values in a file or a dict, all of them or, on an error, none.
 

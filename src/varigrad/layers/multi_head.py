@@ -286,7 +286,7 @@ class MultiHeadAttention(PenalizesActivity, ScoringLayer):
         return {"output_shape": list(self._result_shape) or None, **super().get_config()}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
         for name in _UNSUPPORTED:
             if config.get(name):
                 raise ValueError(f"multi_head_attention: {name}={config[name]!r} is not supported")

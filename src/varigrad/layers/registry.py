@@ -14,13 +14,14 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from varigrad.changes import Counted
-from varigrad.keywords import snake_case, suggestion
+from varigrad.keywords import arguments_by_name, misfit, snake_case, suggestion
 from varigrad.layers.naming import spelling_key
 
 __all__ = [
     "Serializable",
     "custom_object_scope",
     "deserialize",
+    "deserialize_argument",
     "register_class",
     "serialize",
 ]
@@ -55,7 +56,25 @@ class Serializable(Counted):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """An object from what `get_config` returned."""
+        """An object from what `get_config` returned.
+
+        Raises:
+            TypeError: It is no dict, or an argument in it is unknown, missing or of a wrong kind.
+            ValueError: An argument has a wrong value.
+        """
+        arguments = arguments_by_name(cls, config)
+        try:
+            return cls._from_config(arguments)
+        except TypeError:
+            message = misfit(cls, (), arguments)
+            if message is None:
+                raise  # it is about something else
+            problem = TypeError(f"{snake_case(cls.class_name)}: {message}")
+        raise problem
+
+    @classmethod
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
+        """An object from a dict of arguments by name; what subclasses override that must first make some of them."""
         return cls(**config)
 
 
@@ -156,6 +175,20 @@ def deserialize(
     if not isinstance(made, kind):
         raise TypeError(f"{class_name!r} makes a {type(made).__name__}, where a {what} is wanted")
     return made
+
+
+def deserialize_argument(owner: str, config: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    """The object whose stored form is an argument in a stored config.
+
+    Raises:
+        ValueError: The argument is missing or no such object; the message names the owner and the argument.
+    """
+    if config.get(name) is None:
+        raise ValueError(f"{owner}: needs {name}")
+    try:
+        return deserialize(config[name], kind)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{owner}: {name}: {error}") from error
 
 
 def lookup(what: str, name: str, table: Mapping[str, T], owner: str = "", also: Iterable[str] = ()) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from varigrad.keywords import takes_options
 from varigrad.layers import registry
 from varigrad.layers.arguments import number
 from varigrad.layers.registry import Serializable
@@ -48,6 +49,7 @@ class L1L2(Regularizer):
         return penalty
 
 
+@takes_options
 def l1l2(*, l1: float = 0.01, l2: float = 0.01) -> Regularizer:
     """`l1` times the sum of absolute values plus `l2` times the sum of squares. Mirrors `tf.regularizers.l1l2`.
 
@@ -58,6 +60,7 @@ def l1l2(*, l1: float = 0.01, l2: float = 0.01) -> Regularizer:
     return L1L2(l1=l1, l2=l2)
 
 
+@takes_options
 def l1(*, l1: float = 0.01) -> Regularizer:
     """`l1` times the sum of absolute values. Mirrors `tf.regularizers.l1`.
 
@@ -68,6 +71,7 @@ def l1(*, l1: float = 0.01) -> Regularizer:
     return L1L2(l1=l1, l2=0)
 
 
+@takes_options
 def l2(*, l2: float = 0.01) -> Regularizer:
     """`l2` times the sum of squares. Mirrors `tf.regularizers.l2`.
 

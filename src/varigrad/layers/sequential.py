@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Self, cast
 
 from varigrad.engine import run_kernel
+from varigrad.keywords import takes_options
 from varigrad.layers.arguments import Shape
 from varigrad.layers.base import Layer
 from varigrad.layers.core import InputLayer, input
@@ -137,7 +138,7 @@ class Sequential(LayersModel):
         return config if self._trainable else {**config, "trainable": False}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
         """A model with new weights from what `get_config` returned."""
         stored, name, trainable = config.get("layers"), config.get("name"), config.get("trainable", True)
         if not isinstance(stored, (list, tuple)):
@@ -162,6 +163,7 @@ class Sequential(LayersModel):
         self._heeds_masks = self.makes_mask
 
 
+@takes_options
 def sequential(layers: Iterable[Layer] | None = None, name: str | None = None) -> Sequential:
     """A model whose layers each feed the next.
 

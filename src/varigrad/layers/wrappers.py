@@ -13,7 +13,7 @@ from varigrad.layers.naming import name_scope
 from varigrad.layers.normalization import BatchNormalization
 from varigrad.layers.recurrent.cell import first_shape
 from varigrad.layers.recurrent.rnn import RNN, give_dtype, with_states
-from varigrad.layers.registry import Serializable, custom_object_scope, deserialize
+from varigrad.layers.registry import Serializable, custom_object_scope, deserialize_argument
 from varigrad.layers.weights import WeightHolder
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import add, mul
@@ -84,8 +84,11 @@ class TimeDistributed(Layer):
         return {"layer": _stored(self.layer), **super().get_config()}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        arguments: dict[str, Any] = {**config, "layer": deserialize(config.get("layer"), Layer)}
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
+        arguments: dict[str, Any] = {
+            **config,
+            "layer": deserialize_argument("time_distributed", config, "layer", Layer),
+        }
         return cls(**arguments)
 
 
@@ -232,11 +235,10 @@ class Bidirectional(Layer):
         return config if self.backward is None else {**config, "backward_layer": _stored(self.backward)}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        arguments = dict(config)
-        for name in ("layer", "backward_layer"):
-            if config.get(name) is not None:
-                arguments[name] = deserialize(config[name], RNN)
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
+        arguments: dict[str, Any] = {**config, "layer": deserialize_argument("bidirectional", config, "layer", RNN)}
+        if config.get("backward_layer") is not None:
+            arguments["backward_layer"] = deserialize_argument("bidirectional", config, "backward_layer", RNN)
         return cls(**arguments)
 
 

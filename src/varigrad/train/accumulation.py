@@ -13,6 +13,7 @@ from varigrad.autodiff import VariableGrads
 from varigrad.dtypes import Array
 from varigrad.engine import host_tensors, update_variables
 from varigrad.halves import computing_dtype
+from varigrad.keywords import takes_options
 from varigrad.ops.arithmetic import mul
 from varigrad.tensor import Tensor, Variable, find_variable
 from varigrad.train.optimizer import Gradients, LearningRate, Optimizer
@@ -47,6 +48,7 @@ class GradientAccumulator:
     # See `Optimizer`: a compiled step counts batches itself, and is another one where an update is due.
     compiled_for: ClassVar[tuple[str, ...]] = ("optimizer", "every", "_batches", "_present")
 
+    @takes_options
     def __init__(self, optimizer: Optimizer, every: int) -> None:
         if every < 1:
             raise ValueError(f"accumulate: every must be at least 1, got {every}")

@@ -11,6 +11,7 @@ import numpy as np
 from varigrad.dtypes import Array, is_floating
 from varigrad.engine import host_tensors, make_tensor, update_variables
 from varigrad.halves import computing_dtype
+from varigrad.keywords import takes_options
 from varigrad.observe import note_reading
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, format_shape
@@ -45,6 +46,7 @@ class ExponentialMovingAverage:
 
     compiled_for = ("variables",)  # see `Optimizer`
 
+    @takes_options
     def __init__(self, var_list: Sequence[Variable], decay: float = 0.999, zero_debias: bool = False) -> None:
         if not 0 <= decay <= 1:
             raise ValueError(f"exponential_moving_average: decay must be between 0 and 1, got {decay}")

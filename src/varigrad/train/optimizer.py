@@ -15,6 +15,7 @@ from varigrad.dtypes import Array, is_floating
 from varigrad.engine import NO_ATTRS, host_tensors, make_tensor, register_update, update_variables
 from varigrad.errors import DisposedError
 from varigrad.halves import computing_dtype
+from varigrad.keywords import arguments_by_name, snake_case, takes_options
 from varigrad.observe import note_reading
 from varigrad.ops.arguments import cast_to, convert
 from varigrad.ops.assignment import assign
@@ -105,6 +106,7 @@ class Optimizer:
 
     learning_rate: LearningRate
 
+    @takes_options
     def __init__(
         self,
         learning_rate: LearningRate,
@@ -456,9 +458,7 @@ class Optimizer:
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """An optimizer from what `get_config` gave; TensorFlow.js's camelCase keys are read too."""
-        if not isinstance(config, Mapping):
-            raise TypeError(f"{cls.class_name}.from_config: config must be a dict, got {type(config).__name__}")
-        arguments = {_snake_case(key): value for key, value in config.items()}
+        arguments = {snake_case(name): value for name, value in arguments_by_name(cls, config).items()}
         if "learning_rate" in arguments:
             arguments["learning_rate"] = schedule_from_config(arguments["learning_rate"])
         return cls(**arguments)
@@ -481,7 +481,3 @@ def _restore(cls: type[Optimizer], config: Mapping[str, Any], weights: list[Name
     optimizer = cls.from_config(config)
     optimizer.set_weights(weights)
     return optimizer
-
-
-def _snake_case(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from varigrad.keywords import takes_options
 from varigrad.train.optimizer import LearningRate, Optimizer
 
 __all__ = [
@@ -69,6 +70,7 @@ class MomentumOptimizer(Optimizer):
     slot_names = ("momentum",)
     hyperparameters = ("learning_rate", "momentum", "use_nesterov")
 
+    @takes_options
     def __init__(
         self, learning_rate: LearningRate, momentum: float, use_nesterov: bool = False, **options: Any
     ) -> None:
@@ -107,6 +109,7 @@ class AdagradOptimizer(Optimizer):
     slot_names = ("accumulator",)
     hyperparameters = ("learning_rate", "initial_accumulator_value")
 
+    @takes_options
     def __init__(self, learning_rate: LearningRate, initial_accumulator_value: float = 0.1, **options: Any) -> None:
         super().__init__(learning_rate, **options)
         self.initial_accumulator_value = initial_accumulator_value
@@ -139,6 +142,7 @@ class AdadeltaOptimizer(Optimizer):
     slot_names = ("accum_grad", "accum_var")
     hyperparameters = ("learning_rate", "rho", "epsilon")
 
+    @takes_options
     def __init__(
         self, learning_rate: LearningRate = 0.001, rho: float = 0.95, epsilon: float | None = None, **options: Any
     ) -> None:
@@ -171,6 +175,7 @@ class AdamOptimizer(Optimizer):
     slot_names = ("m", "v")
     hyperparameters = ("learning_rate", "beta1", "beta2", "epsilon")
 
+    @takes_options
     def __init__(
         self,
         learning_rate: LearningRate = 0.001,
@@ -211,6 +216,7 @@ class AdamaxOptimizer(Optimizer):
     slot_names = ("m", "v")
     hyperparameters = ("learning_rate", "beta1", "beta2", "epsilon", "decay")
 
+    @takes_options
     def __init__(
         self,
         learning_rate: LearningRate = 0.002,
@@ -254,6 +260,7 @@ class RMSPropOptimizer(Optimizer):
     class_name = "RMSProp"
     hyperparameters = ("learning_rate", "decay", "momentum", "epsilon", "centered")
 
+    @takes_options
     def __init__(
         self,
         learning_rate: LearningRate,

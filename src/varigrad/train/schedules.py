@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Self, cast
 
+from varigrad.keywords import arguments_by_name, takes_options
+
 __all__ = [
     "Constant",
     "CosineDecay",
@@ -61,7 +63,7 @@ class Schedule:
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """A schedule from what `get_config` gave."""
-        return cls(**{name: schedule_from_config(value) for name, value in config.items()})
+        return cls(**{name: schedule_from_config(value) for name, value in arguments_by_name(cls, config).items()})
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.get_config() == cast("Schedule", other).get_config()
@@ -82,6 +84,7 @@ class Constant(Schedule):
 
     arguments = ("learning_rate",)
 
+    @takes_options
     def __init__(self, learning_rate: float) -> None:
         self.learning_rate = _number(self, "learning_rate", learning_rate)
 
@@ -106,6 +109,7 @@ class PiecewiseConstant(Schedule):
 
     arguments = ("boundaries", "values")
 
+    @takes_options
     def __init__(self, boundaries: Sequence[float], values: Sequence[float]) -> None:
         self.boundaries = _rising("piecewise_constant", boundaries)
         self.values = [_number(self, "values", value) for value in values]
@@ -137,6 +141,7 @@ class ExponentialDecay(Schedule):
 
     arguments = ("initial_learning_rate", "decay_steps", "decay_rate", "staircase")
 
+    @takes_options
     def __init__(
         self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
     ) -> None:
@@ -165,6 +170,7 @@ class InverseTimeDecay(Schedule):
 
     arguments = ("initial_learning_rate", "decay_steps", "decay_rate", "staircase")
 
+    @takes_options
     def __init__(
         self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
     ) -> None:
@@ -194,6 +200,7 @@ class PolynomialDecay(Schedule):
 
     arguments = ("initial_learning_rate", "decay_steps", "end_learning_rate", "power")
 
+    @takes_options
     def __init__(
         self,
         initial_learning_rate: float,
@@ -236,6 +243,7 @@ class CosineDecay(Schedule):
 
     arguments = ("initial_learning_rate", "decay_steps", "alpha", "warmup_target", "warmup_steps")
 
+    @takes_options
     def __init__(
         self,
         initial_learning_rate: float,
@@ -279,6 +287,7 @@ class LinearWarmup(Schedule):
 
     arguments = ("learning_rate", "warmup_steps", "initial_learning_rate")
 
+    @takes_options
     def __init__(
         self, learning_rate: float | Callable[[int], float], warmup_steps: int, initial_learning_rate: float = 0.0
     ) -> None:
@@ -308,6 +317,7 @@ class JoinedSchedules(Schedule):
 
     arguments = ("schedules", "boundaries")
 
+    @takes_options
     def __init__(self, schedules: Sequence[float | Callable[[int], float]], boundaries: Sequence[int]) -> None:
         self.boundaries = _rising("join_schedules", boundaries)
         self.schedules = list(schedules)
@@ -356,9 +366,9 @@ def schedule_from_config(config: Any) -> Any:
     described = cast("Mapping[str, Any]", config)
     known = Schedule._classes  # pyright: ignore[reportPrivateUsage]
     name = described.get("class_name")
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ValueError(f"schedule: no schedule is called {name!r}; there is {', '.join(sorted(known))}")
-    return known[name].from_config(described["config"])
+    return known[name].from_config(described.get("config", {}))
 
 
 def _rate(rate: float | Callable[[int], float], step: int) -> float:

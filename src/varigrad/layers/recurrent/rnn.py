@@ -14,7 +14,7 @@ from varigrad.layers.lists import as_list
 from varigrad.layers.recurrent.cell import RNNCell, UnitsCell, first_shape
 from varigrad.layers.recurrent.loop import fitted, run_over_time
 from varigrad.layers.recurrent.stacked import StackedRNNCells
-from varigrad.layers.registry import deserialize
+from varigrad.layers.registry import deserialize_argument
 from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.symbolic import SymbolicTensor
 from varigrad.layers.weights import WeightHolder
@@ -285,9 +285,9 @@ class RNN(PenalizesActivity):
         return {**config, "zero_output_for_mask": True} if self.zero_output_for_mask else config
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        stored = cast("Any", config.get("cell"))
-        cell = deserialize(stored, RNNCell)
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
+        cell = deserialize_argument("rnn", config, "cell", RNNCell)
+        stored = config["cell"]
         # TensorFlow.js repeats the cell's arguments beside the layer's own.
         repeated = stored.get("config", {}).keys() - {*RNNOptions.__annotations__, *LayerOptions.__annotations__}
         own = {name: value for name, value in config.items() if name not in repeated}
@@ -327,7 +327,7 @@ class UnitsRNN(RNN):
         return {**config.pop("cell")["config"], **config}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
         return cls(**config)
 
 

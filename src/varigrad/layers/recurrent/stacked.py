@@ -82,7 +82,7 @@ class StackedRNNCells(RNNCell):
         return {"cells": cells, **super().get_config()}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
+    def _from_config(cls, config: Mapping[str, Any]) -> Self:
         stored = config.get("cells")
         if not isinstance(stored, (list, tuple)):
             raise ValueError(f"{cls.class_name}: its config needs a list of cells, got {stored!r:.100}")

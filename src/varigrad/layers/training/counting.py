@@ -9,11 +9,11 @@ import numpy as np
 
 from varigrad.dtypes import Array
 from varigrad.keywords import snake_case
-from varigrad.layers.training.weighting import weighted_total
+from varigrad.layers.training.weighting import Sums, weighted_sums
 from varigrad.ops.arguments import TensorLike, convert
 from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["AUC", "Mean", "Metric", "Precision", "Recall"]
+__all__ = ["AUC", "Mean", "Metric", "Precision", "Recall", "sums_of"]
 
 
 class Metric:
@@ -95,9 +95,11 @@ class Mean(Metric):
         self._last = 0.0
 
     def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike = None) -> None:
-        values = convert(self.function(y_true, y_pred), self.name, "result")
-        size = convert(y_pred, self.name, "y_pred").shape[0]
-        total, weight = weighted_total(self.name, values, sample_weight, size)
+        self.add(sums_of(self.name, self.function, y_true, y_pred, sample_weight))
+
+    def add(self, sums: Sums) -> None:
+        """Adds a batch of which the sums are known."""
+        total, weight = sums.read()
         self._last = total / weight if weight else 0.0
         self._total += total
         self._weight += weight
@@ -107,6 +109,14 @@ class Mean(Metric):
 
     def batch_value(self) -> float:
         return self._last
+
+
+def sums_of(
+    name: str, function: Callable[[Any, Any], Tensor], y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike
+) -> Sums:
+    """What a function gives for the samples of a batch, summed up."""
+    values = convert(function(y_true, y_pred), name, "result")
+    return weighted_sums(name, values, sample_weight, convert(y_pred, name, "y_pred").shape[0])
 
 
 class _Confusion(Metric):

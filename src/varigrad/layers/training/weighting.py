@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from varigrad.ops.reduction import mean
 from varigrad.ops.reduction import sum as sum_of
 from varigrad.tensor import Tensor, format_shape
 
-__all__ = ["class_weights", "weighted_mean", "weighted_total"]
+__all__ = ["Sums", "class_weights", "scale_to", "weighted_mean", "weighted_sums"]
 
 
 def weighted_mean(op: str, losses: Tensor, weights: Tensor | None, mask: Tensor | None) -> Tensor:
@@ -44,19 +44,36 @@ def scale_to(x: Tensor, factor: float) -> Tensor:
     return x if factor == 1 else mul(x, factor)
 
 
-def weighted_total(op: str, values: Tensor, weights: TensorLike, size: int) -> tuple[float, float]:
+class Sums(NamedTuple):
+    """Values times their weights, summed up over a batch; and the weights. Both count in samples.
+
+    The sums that a compiled step gives are tensors; what a float has to be done to them is known before.
+    """
+
+    values: Tensor
+    times: float
+    weights: Tensor | None
+    weights_times: float
+
+    def read(self) -> tuple[float, float]:
+        """The total of the values, and that of the weights."""
+        weight = self.weights_times if self.weights is None else self.weights.item() * self.weights_times
+        return self.values.item() * self.times, weight
+
+
+def weighted_sums(op: str, values: Tensor, weights: TensorLike, size: int) -> Sums:
     """The sum of values times their weights, and the sum of the weights; a scalar stands for `size` samples.
 
     Both count in samples: the values of one sample, such as the steps of a sequence, share its weight among them.
     """
     if weights is None:
         value = mean(cast_to(values, "float32") if values.storage.dtype.kind != "f" else values)
-        return value.item() * size, float(size)
+        return Sums(value, float(size), None, float(size))
     fitted = _fitted(op, "sample_weight", convert(weights, op, "sample_weight", "float32"), values)
     counted = multiply_no_nan(convert(values, op, "values", "float32"), fitted)
     share = values.shape[0] / values.size if values.size else 0.0
     spread = values.size / fitted.size if fitted.size else 0.0
-    return sum_of(counted).item() * share, sum_of(fitted).item() * spread * share
+    return Sums(sum_of(counted), share, sum_of(fitted), spread * share)
 
 
 def _fitted(op: str, argument: str, weights: Tensor, values: Tensor) -> Tensor:
