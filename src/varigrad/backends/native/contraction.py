@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 
 from varigrad.backends.native.accumulation import Accumulator
 from varigrad.backends.native.code import Code, Index, Kind
+from varigrad.backends.native.packing import pack_strip
 
 __all__ = ["Contraction", "Inner", "Row"]
 
+_MOST_PACKED = 1 << 17  # bytes of strips that are packed together
+_GROUPS = 8
 _UNROLLED = 4  # an innermost sum this long or shorter is written out
 
 
@@ -41,7 +44,8 @@ class Contraction(NamedTuple):
     The first `repeats` axes that are summed over go around everything else: what they bring is added to the result in
     memory. That is for long sums whose factors only fit the cache a part at a time.
 
-    b may be packed: `strip` is then how far apart its strips lie, each of `strip_width` of n.
+    b may be packed: `strip` is then how far apart its strips lie, each of `strip_width` of n. Or it is packed here, one
+    strip at a time, into memory that stays in the cache: `across` is then the stride of n in it.
     """
 
     rows: tuple[Row, ...]
@@ -51,6 +55,7 @@ class Contraction(NamedTuple):
     lanes: int
     repeats: int = 0
     strip: int = 0
+    across: int = 0
 
     @classmethod
     def of(
@@ -62,11 +67,12 @@ class Contraction(NamedTuple):
         lanes: int,
         repeats: int = 0,
         strip: int = 0,
+        across: int = 0,
     ) -> Contraction:
         """The same with fewer axes, where two are gone through as one."""
         merged = [*inner[:repeats], *_merged(inner[repeats:])]
         fewer = [*rows[:1], *_merged(rows[1:])] if len(rows) > 1 else rows
-        return cls(tuple(fewer), tuple(merged), n, kind, lanes, repeats, strip)
+        return cls(tuple(fewer), tuple(merged), n, kind, lanes, repeats, strip, across)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -81,7 +87,24 @@ class Contraction(NamedTuple):
     @property
     def parts(self) -> int:
         """Into how many parts the work may be divided."""
-        return self.rows[0].size if len(self.rows) > 1 else -(-self.n // (self.lanes * self._tile[1]))
+        if len(self.rows) > 1:
+            return self.rows[0].size
+        return self.groups
+
+    @property
+    def groups(self) -> int:
+        """How many groups of strips there are: those that are packed together, or single ones."""
+        return -(-self.n // (self.lanes * self._tile[1] * self.group))
+
+    @property
+    def group(self) -> int:
+        """How many strips are packed together: the second cache has room for them, and the rows they lie in are read
+        a longer way at once. There are enough groups for several threads."""
+        if not self.across:
+            return 1
+        strips = -(-self.n // (self.lanes * self._tile[1]))
+        bytes_of_one = self.inner[-1].size * self.lanes * self._tile[1] * self.kind.size
+        return max(1, min(_MOST_PACKED // bytes_of_one, strips // _GROUPS))
 
     @property
     def work(self) -> int:
@@ -94,7 +117,7 @@ class Contraction(NamedTuple):
         registers = 24 if self.lanes == 16 else 12
         vectors = -(-self.n // self.lanes)
         rows = self.rows[-1].size
-        strip = min(vectors, max(2, registers // rows) if rows < 6 and not self.strip else 2)
+        strip = min(vectors, max(2, registers // rows) if rows < 6 and not self.strip and not self.across else 2)
         return max(1, min(rows, registers // strip)), strip
 
     def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
@@ -110,6 +133,12 @@ class _Writer:
         self.lanes = min(plan.lanes, 1 << (plan.n - 1).bit_length())
         self.most, self.strip = plan._tile  # pyright: ignore[reportPrivateUsage]
         self.strip_index: Index = 0
+        self.inner = plan.inner[plan.repeats :]
+        if plan.across:
+            (along,) = self.inner
+            self.pitch = self.lanes * self.strip
+            self.packed = code.allocate(plan.kind, along.size * self.pitch * plan.group)
+            self.inner = (along._replace(b=self.pitch),)
 
     def run(self, begin: Index, end: Index) -> None:
         plan = self.plan
@@ -129,15 +158,68 @@ class _Writer:
             self.repeat(inner[1:], at, begin, end)
 
     def pass_over(self, places: tuple[Index, Index, Index], begin: Index, end: Index) -> None:
-        *outer, last = self.plan.rows
+        plan = self.plan
+        *outer, last = plan.rows
         if outer:
             with self.code.loop(begin, end) as index:
                 places = self.moved(places, outer[0], index)
+                if plan.across:
+                    self.over(outer[1:], places, lambda at: self.packed_groups(at, last, 0, plan.groups))
+                    return
                 self.strips(
                     0, None, lambda n, width: self.over(outer[1:], places, lambda at: self.tiles(at, last, n, width))
                 )
+        elif plan.across:
+            self.packed_groups(places, last, begin, end)
         else:
             self.strips(begin, end, lambda n, width: self.tiles(places, last, n, width))
+
+    def packed_groups(self, places: tuple[Index, Index, Index], last: Row, begin: Index, end: Index) -> None:
+        """Groups of strips: packed, and gone through by all tiles."""
+        code, a, c = self.code, places[0], places[2]
+        group = self.plan.group
+        with code.loop(begin, end) as index:
+            first = code.times(index, group)
+            following = code.plus(first, group)
+            self.pack(places[1], first, following)
+
+            def strip(n: Index, width: int) -> None:
+                self.tiles((a, self.place_in_packed(first), c), last, n, width)
+
+            self.strips(first, following, strip)
+
+    def place_in_packed(self, first: Index) -> Index:
+        """Where the strip that is being gone through lies, in a group that begins with the `first`."""
+        code, size = self.code, self.pitch * self.inner[0].size
+        if isinstance(self.strip_index, int) and isinstance(first, int):
+            return (self.strip_index - first) * size
+        return code.times(code.pure(f"sub i64 {self.strip_index}, {first}"), size)
+
+    def pack(self, b: Index, first: Index, following: Index) -> None:
+        """Packs strips, from the first to the one before the following."""
+        plan, code = self.plan, self.code
+        (along,) = plan.inner[plan.repeats :]
+        steps, width = (along.b, plan.across), self.lanes * self.strip
+
+        def strip(n: Index, width: int) -> None:
+            source = code.plus(b, code.times(n, plan.across))
+            places = source, self.place_in_packed(first)
+            pointers = self.b, self.packed
+            pack_strip(code, pointers, places, (along.size, width), steps, self.pitch, plan.kind, self.lanes)
+
+        if plan.across != 1:
+            self.strips(first, following, strip)
+            return
+        count = plan.n // width
+        if count:
+            last = code.least(following, count)
+            with code.loop(0, along.size) as row, code.loop(first, last) as self.strip_index:
+                place = code.plus(code.plus(b, code.times(row, along.b)), code.times(self.strip_index, width))
+                target = code.plus(self.place_in_packed(first), code.times(row, self.pitch))
+                for vector in range(0, width, self.lanes):
+                    x = code.load(self.b, code.plus(place, vector), plan.kind, self.lanes)
+                    code.store(x, self.packed, code.plus(target, vector))
+        self.strips(first, following, strip, rest_only=True)
 
     def moved(self, places: tuple[Index, Index, Index], row: Row, index: Index) -> tuple[Index, Index, Index]:
         code = self.code
@@ -157,19 +239,22 @@ class _Writer:
         with self.code.loop(0, rows[0].size) as index:
             self.over(rows[1:], self.moved(places, rows[0], index), body)
 
-    def strips(self, begin: Index, end: Index | None, body: Callable[[Index, int], None]) -> None:
-        """Strips of n, from one to another or all of them."""
+    def strips(
+        self, begin: Index, end: Index | None, body: Callable[[Index, int], None], rest_only: bool = False
+    ) -> None:
+        """Strips of n, from one to another or all of them; `rest_only` is for the one that may be narrower."""
         code = self.code
         width = self.lanes * self.strip
         count, rest = divmod(self.plan.n, width)
-        last = count if end is None else code.least(end, count) if rest else end
-        if count:
+        last = count if end is None else code.least(end, count)
+        if count and not rest_only:
             with code.loop(begin, last) as index:
                 self.strip_index = index
                 body(code.times(index, width), width)
-        if rest and end is None:
+        self.strip_index = count
+        if rest and (end is None or (isinstance(end, int) and end > count)):
             body(count * width, rest)
-        elif rest:
+        elif rest and not isinstance(end, int):
             with code.when(code.pure(f"icmp sgt i64 {end}, {count}")):
                 body(count * width, rest)
 
@@ -187,9 +272,9 @@ class _Writer:
     def place_in_b(self, n: Index) -> Index:
         """Where a strip of n begins."""
         plan, code = self.plan, self.code
-        if not plan.strip or isinstance(n, int):
-            return n // (self.lanes * self.strip) * plan.strip if plan.strip and isinstance(n, int) else n
-        return code.times(self.strip_index, plan.strip)
+        if plan.across:
+            return 0
+        return code.times(self.strip_index, plan.strip) if plan.strip else n
 
     def tile(self, places: tuple[Index, Index, Index], row: Row, rows: int, n: Index, width: int) -> None:
         """One tile: the sum, and its result to memory."""
@@ -204,7 +289,7 @@ class _Writer:
                     place = code.plus(code.plus(c, n), r * row.c + first)
                     held = code.load(self.c, place, kind, lanes, min(lanes, width - first))
                 accumulator.start(held)
-        self.sum(self.plan.inner[self.plan.repeats :], a, code.plus(b, self.place_in_b(n)), row, sums, width)
+        self.sum(self.inner, a, code.plus(b, self.place_in_b(n)), row, sums, width)
         for r, line in enumerate(sums):
             for first, accumulator in zip(vectors, line, strict=True):
                 place = code.plus(code.plus(c, n), r * row.c + first)
@@ -225,10 +310,11 @@ class _Writer:
                 self.sum(rest, *here, row, sums, width)
             return
         kind, lanes = self.plan.kind, self.lanes
-        strip = [
-            code.load(self.b, code.plus(b, first), kind, lanes, min(lanes, width - first))
-            for first in range(0, width, lanes)
-        ]
+        firsts = range(0, width, lanes)
+        if self.plan.across:
+            strip = [code.load(self.packed, code.plus(b, first), kind, lanes) for first in firsts]
+        else:
+            strip = [code.load(self.b, code.plus(b, f), kind, lanes, min(lanes, width - f)) for f in firsts]
         for r, line in enumerate(sums):
             x = code.splat(code.load(self.a, code.plus(a, r * row.a), kind), lanes)
             for y, accumulator in zip(strip, line, strict=True):

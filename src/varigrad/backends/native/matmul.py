@@ -13,7 +13,7 @@ from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.contraction import Contraction, Inner, Row
 from varigrad.backends.native.machine import lanes_of
 from varigrad.backends.native.operations import Shape, View
-from varigrad.backends.native.packing import packed, second_factor
+from varigrad.backends.native.packing import Factor, packed, second_factor
 
 __all__ = ["RULES", "activated", "product"]
 
@@ -24,6 +24,9 @@ _PACKED = 1 << 18
 # Elements from which a first factor whose columns lie side by side is turned around.
 _REARRANGED = 1 << 14
 _LONG = 1024  # sums from which on are taken in blocks
+_FEW_ROWS = 12  # which go through the second factor so seldom that it stays as it is
+_MANY_ROWS = 256
+_MOST_PACKED = 1 << 17  # bytes of a strip that is packed when it is reached
 
 
 def _batch_mat_mul(b: Builder, x: View, y: View, transpose_a: bool, transpose_b: bool) -> View | None:
@@ -64,19 +67,36 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
         if routine is not None:
             code, factors = routine
             return b.routine(code, factors, shape, parts=code.parts)
+    if m == 1 and y.strides[-1] != 1 and y.strides[-2] == 1:
+        return _swapped(_times_vector(b, _swapped(y), _swapped(x)))
     lanes = lanes_of(x.kind.size)
-    y, per_batch, down, strip = second_factor(b, y, lanes, m * k * n >= _PACKED)
-    inner = Inner(k, x.strides[-1], down)
     if x.strides[-1] != 1 and x.strides[-2] == 1 and k % lanes == 0 and m * k >= _REARRANGED and m * k * n >= _PACKED:
         turned = packed(b, x, k, lanes)
         x = View(turned.val, x.shape, (*turned.strides[:-3], *turned.strides[-2:]), turned.offset)
-        inner = Inner(k, 1, inner.b)
     block = next((size for size in range(512, 255, -1) if k % size == 0), k) if k >= _LONG else k
-    blocks = [inner] if block == k else [Inner(k // block, block * inner.a, block * inner.b), Inner(block, *inner[1:])]
-    rows = [Row(size, x.strides[d], per_batch[d], m * n * prod(batch[d + 1 :])) for d, size in enumerate(batch)]
-    rows.append(Row(m, x.strides[-2], 0, n))
-    code = Contraction.of(rows, blocks, n, x.kind, lanes, len(blocks) - 1, strip)
-    return b.routine(code, [x, y], shape, parts=code.parts)
+    together = 0 if batch else _together(m, n, lanes)
+    often = m >= _FEW_ROWS and m * k * n >= _PACKED
+    across = 0
+    if not together and block * 2 * lanes * x.kind.size <= _MOST_PACKED:
+        across = y.strides[-1] if y.strides[-1] != 1 or (n > 2 * lanes and often) else 0
+    factor = Factor(y, y.strides[:-2], y.strides[-2], 0) if across else second_factor(b, y, lanes, often)
+    inner = [Inner(block, x.strides[-1], factor.down)]
+    if block != k:
+        inner.insert(0, Inner(k // block, block * x.strides[-1], block * factor.down))
+    rows = [Row(size, x.strides[d], factor.outer[d], m * n * prod(batch[d + 1 :])) for d, size in enumerate(batch)]
+    if together:
+        rows.append(Row(m // together, together * x.strides[-2], 0, together * n))
+    rows.append(Row(together or m, x.strides[-2], 0, n))
+    code = Contraction.of(rows, inner, n, x.kind, lanes, len(inner) - 1, factor.strip, across)
+    return b.routine(code, [x, factor.view], shape, parts=code.parts)
+
+
+def _together(m: int, n: int, lanes: int) -> int:
+    """How many of many rows are gone through together, for what they need and make to stay in the first caches; 0 if
+    they are so few that all are. Where there are few columns, the work is divided by rows too."""
+    if m < _MANY_ROWS and n > 16 * lanes:
+        return 0
+    return next((size for size in range(64, 15, -1) if m % size == 0 and size < m), 0)
 
 
 def _times_vector(b: Builder, x: View, y: View) -> View:

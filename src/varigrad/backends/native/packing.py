@@ -1,4 +1,8 @@
-"""The second factor of a product, laid out as strips [n / width, k, width], each side by side in memory."""
+"""The second factor of a product, laid out as strips [n / width, k, width], each side by side in memory.
+
+Where each strip is gone down once, a product packs it itself, into memory of its own that stays in the cache; where the
+strips are wanted again and again, all are packed beforehand.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.code import Code, Index, Kind, Operand
 from varigrad.backends.native.operations import Shape, View, dense
 
-__all__ = ["Factor", "packed", "second_factor"]
+__all__ = ["Factor", "pack_strip", "packed", "second_factor"]
 
 
 class Factor(NamedTuple):
@@ -98,28 +102,71 @@ class Transposition(NamedTuple):
                 after = self.batch[axis + 1] if axis + 1 < len(self.batch) else self.n // self.width
                 self._over(code, pointers, axis + 1, at, (0, after))
             return
-        rest = self.k % self.lanes
         with code.loop(*bounds) as index:
             source = code.plus(source, code.times(index, self.width * self.across))
             target = code.plus(target, code.times(index, strip))
-            with code.loop(0, self.width, self.lanes) as column:
-                start = code.plus(source, code.times(column, self.across)), code.plus(target, column)
-                with code.loop(0, self.k - rest, self.lanes) as row:
-                    at = code.plus(start[0], row), code.plus(start[1], code.times(row, self.width))
-                    self._square(code, pointers, at)
-                for row in range(self.k - rest, self.k):
-                    line = code.plus(start[0], row)
-                    x = code.gather(pointers[0], line, self.across, self.kind, self.lanes, self.lanes)
-                    code.store(x, pointers[1], code.plus(start[1], row * self.width))
+            _turn(
+                code, pointers, (source, target), (self.k, self.width), (self.across, self.width), self.kind, self.lanes
+            )
 
-    def _square(self, code: Code, pointers: Sequence[str], places: tuple[Index, Index]) -> None:
-        source, target = places
-        lanes = self.lanes
-        lines = [
-            code.load(pointers[0], code.plus(source, lane * self.across), self.kind, lanes) for lane in range(lanes)
-        ]
-        for lane, x in enumerate(_transposed(code, lines)):
-            code.store(x, pointers[1], code.plus(target, lane * self.width))
+
+def pack_strip(
+    code: Code,
+    pointers: Sequence[str],
+    places: tuple[Index, Index],
+    size: tuple[int, int],
+    steps: tuple[int, int],
+    pitch: int,
+    kind: Kind,
+    lanes: int,
+) -> None:
+    """Copies [k, width] numbers, `steps` apart, to rows of whole vectors, a pitch apart; pointers are from where and to."""
+    (k, width), (down, across) = size, steps
+    if across != 1 and down == 1 and k >= lanes:
+        _turn(code, pointers, places, size, (across, pitch), kind, lanes)
+        return
+    with code.loop(0, k) as row:
+        line = code.plus(places[0], code.times(row, down))
+        for first in range(0, width, lanes):
+            active = min(lanes, width - first)
+            if across == 1:
+                x = code.load(pointers[0], code.plus(line, first), kind, lanes, active)
+            else:
+                x = code.gather(pointers[0], code.plus(line, first * across), across, kind, lanes, active)
+            code.store(x, pointers[1], code.plus(code.plus(places[1], code.times(row, pitch)), first))
+
+
+def _turn(
+    code: Code,
+    pointers: Sequence[str],
+    places: tuple[Index, Index],
+    size: tuple[int, int],
+    steps: tuple[int, int],
+    kind: Kind,
+    lanes: int,
+) -> None:
+    """Copies [k, width] numbers whose columns lie side by side, a step apart, to rows that do, another step apart."""
+    (k, width), (across, pitch) = size, steps
+    rest = k % lanes
+    for active in sorted({lanes, width % lanes or lanes}, reverse=True):
+        begin, end = (0, width - width % lanes) if active == lanes else (width - active, width)
+        if begin == end:
+            continue
+        with code.loop(begin, end, lanes) as column:
+            source = code.plus(places[0], code.times(column, across))
+            target = code.plus(places[1], column)
+            with code.loop(0, k - rest, lanes) as row:
+                lines = [
+                    code.load(pointers[0], code.plus(code.plus(source, row), lane * across), kind, lanes)
+                    for lane in range(active)
+                ]
+                lines += lines[:1] * (lanes - active)
+                at = code.plus(target, code.times(row, pitch))
+                for lane, x in enumerate(_transposed(code, lines)):
+                    code.store(x, pointers[1], code.plus(at, lane * pitch))
+            for row in range(k - rest, k):
+                x = code.gather(pointers[0], code.plus(source, row), across, kind, lanes, active)
+                code.store(x, pointers[1], code.plus(target, row * pitch))
 
 
 def _transposed(code: Code, lines: list[Operand]) -> list[Operand]:
