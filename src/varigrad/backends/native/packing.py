@@ -120,7 +120,7 @@ def pack_strip(
     kind: Kind,
     lanes: int,
 ) -> None:
-    """Copies [k, width] numbers, `steps` apart, to rows of whole vectors, a pitch apart; pointers are from where and to."""
+    """Copies [k, width] numbers, `steps` apart, to rows of whole vectors, a pitch apart; pointers are from and to."""
     (k, width), (down, across) = size, steps
     if across != 1 and down == 1 and k >= lanes:
         _turn(code, pointers, places, size, (across, pitch), kind, lanes)
