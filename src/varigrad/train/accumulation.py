@@ -18,7 +18,7 @@ from varigrad.ops.arithmetic import mul
 from varigrad.tensor import Tensor, Variable, find_variable
 from varigrad.train.optimizer import Gradients, LearningRate, Optimizer
 
-__all__ = ["GradientAccumulator", "accumulate"]
+__all__ = ["GradientAccumulator", "GradientSums", "accumulate"]
 
 _NONE: frozenset[str] = frozenset()
 
@@ -46,7 +46,7 @@ class GradientAccumulator:
     """
 
     # See `Optimizer`: a compiled step counts batches itself, and is another one where an update is due.
-    compiled_for: ClassVar[tuple[str, ...]] = ("optimizer", "every", "_batches", "_present")
+    compiled_for: ClassVar[tuple[str, ...]] = ("optimizer", "every", "sums", "_batches", "_present")
 
     @takes_options
     def __init__(self, optimizer: Optimizer, every: int) -> None:
@@ -54,12 +54,7 @@ class GradientAccumulator:
             raise ValueError(f"accumulate: every must be at least 1, got {every}")
         self.optimizer = optimizer
         self.every = every
-        self._batches = 0
-        self._samples = 0.0
-        self._sums: dict[str, tuple[weakref.ref[Variable], Tensor]] = {}
-        self._present = _NONE  # the names of those with a gradient since the last update
-        self._groups = {_NONE: _NONE}  # each such set once, for a compiled step to know it again
-        self._lock = threading.RLock()
+        self.sums = GradientSums(optimizer)
 
     @property
     def iterations(self) -> int:
@@ -104,36 +99,85 @@ class GradientAccumulator:
         Raises:
             ValueError: As `Optimizer.apply_gradients` does; nothing has been added then.
         """
+        with self.sums.lock:
+            self.sums.add(gradients, batch_size)
+            return self.is_due and self.flush()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the group of batches is complete, of which the gradients have been added to `sums`."""
+        return self.sums.batches >= self.every
+
+    def flush(self) -> bool:
+        """Updates the variables by what has been added since the last update; False if nothing has."""
+        with self.sums.lock:
+            if not self._batches:
+                return False
+            means = self.sums.means(self._present)
+            self.optimizer.apply_gradients(means)
+            self.sums.clear(self._present)
+            return True
+
+    @property
+    def _batches(self) -> int:
+        return self.sums.batches
+
+    @property
+    def _present(self) -> frozenset[str]:
+        return self.sums.present
+
+
+class GradientSums:
+    """The sums of the gradients of some batches, each as often as the batch has samples.
+
+    Adding to them is the same whatever has been added before: a compiled step that only adds is one for all batches of
+    a group, where one that calls `GradientAccumulator.apply_gradients` is another for each.
+    """
+
+    compiled_for: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.lock = threading.RLock()
+        self.batches = 0
+        self.present = _NONE  # the names of those with a gradient since the last update
+        self._optimizer = optimizer
+        self._samples = 0.0
+        self._sums: dict[str, tuple[weakref.ref[Variable], Tensor]] = {}
+        self._groups = {_NONE: _NONE}  # each set of names once, for a compiled step to know it again
+
+    def add(self, gradients: Gradients, batch_size: float) -> None:
+        """Adds the gradients of a batch; see `GradientAccumulator.apply_gradients`."""
         if not batch_size > 0:
             raise ValueError(f"accumulate: batch_size must be positive, got {batch_size}")
-        with self._lock:
-            given = self.optimizer.checked_gradients(gradients)
+        with self.lock:
+            given = self._optimizer.checked_gradients(gradients)
             sums = [self._sum_for(cast("Variable", find_variable(name))) for name in given]
             names = frozenset(given)
             weights = host_tensors(lambda: self._count(batch_size, names))
             update_variables("AccumulateGradients", (), (*given.values(), *weights), state=tuple(sums))
-            return self._batches >= self.every and self.flush()
 
-    def flush(self) -> bool:
-        """Updates the variables by what has been added since the last update; False if nothing has."""
-        with self._lock:
-            if not self._batches:
-                return False
-            sums = {name: total for name, (_, total) in self._sums.items() if name in self._present}
-            dtypes = list(dict.fromkeys([total.storage.dtype for total in sums.values()]))
-            scales = dict(zip(dtypes, host_tensors(lambda: self._scales(dtypes))))
-            means = {name: mul(total, scales[total.storage.dtype]) for name, total in sums.items()}
-            self.optimizer.apply_gradients({name: mean for name, mean in means.items() if self._is_current(name)})
-            update_variables("Clear", (), (), state=tuple(sums.values()))
-            host_tensors(self._restart)
-            return True
+    def means(self, names: frozenset[str]) -> dict[str, Tensor]:
+        """The means over all samples, of those variables that are still there."""
+        sums = self._of(names)
+        dtypes = list(dict.fromkeys([total.storage.dtype for total in sums.values()]))
+        scales = dict(zip(dtypes, host_tensors(lambda: self._scales(dtypes))))
+        means = {name: mul(total, scales[total.storage.dtype]) for name, total in sums.items()}
+        return {name: mean for name, mean in means.items() if self._is_current(name)}
+
+    def clear(self, names: frozenset[str]) -> None:
+        """Starts the next group of batches."""
+        update_variables("Clear", (), (), state=tuple(self._of(names).values()))
+        host_tensors(self._restart)
+
+    def _of(self, names: frozenset[str]) -> dict[str, Tensor]:
+        return {name: total for name, (_, total) in self._sums.items() if name in names}
 
     def _count(self, batch_size: float, names: frozenset[str]) -> list[Array]:
         """Counts a batch; the weight of its gradients."""
-        present = self._present | names
-        self._present = self._groups.setdefault(present, present)
+        present = self.present | names
+        self.present = self._groups.setdefault(present, present)
         self._samples += batch_size
-        self._batches += 1
+        self.batches += 1
         return [np.array(batch_size, np.float64)]
 
     def _scales(self, dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
@@ -141,8 +185,7 @@ class GradientAccumulator:
         return [np.array(1 / self._samples, dtype) for dtype in dtypes]
 
     def _restart(self) -> list[Array]:
-        """Starts the next group of batches."""
-        self._batches, self._samples, self._present = 0, 0.0, _NONE
+        self.batches, self._samples, self.present = 0, 0.0, _NONE
         return []
 
     def _sum_for(self, variable: Variable) -> Tensor:
