@@ -20,6 +20,7 @@ __all__ = ["Group", "Layout", "Role"]
 Layout: TypeAlias = tuple[set[int], int | None, int]
 
 _MOST_OPERATIONS = 48
+_MOST_INPUTS = 96  # read by them all: LLVM's time grows with the square of a function's length
 _LONGEST_ROW = 4096  # elements: rows that are gone through again must still be in the first cache
 
 
@@ -32,6 +33,7 @@ class Group:
         self.cols: int | None = None  # the length of a row, once there is one
         self.blocks = 0  # of rows, that it walks down columns in; 0 if it does not
         self.operations: list[Map | Reduce] = []
+        self.inputs = 0  # how many they have together
         self.made: dict[Val, Map | Reduce] = {}
         self.stages: dict[Val, int] = {}
         self.per_row: set[Val] = set()
@@ -41,6 +43,7 @@ class Group:
         self.cuts = role.cuts
         self.cols = role.cols
         self.operations.append(op)
+        self.inputs += len(op.inputs)
         self.made[op.output] = op
         if isinstance(op, Reduce):
             self.blocks = self.blocks if op.rows else op.blocks
@@ -51,6 +54,7 @@ class Group:
     def take_back(self, op: Map | Reduce, before: Layout) -> None:
         """Takes the last operation out again; `before` is what `layout` was."""
         self.operations.pop()
+        self.inputs -= len(op.inputs)
         del self.made[op.output], self.stages[op.output]
         self.per_row.discard(op.output)
         self.cuts, self.cols, self.blocks = before
@@ -78,7 +82,8 @@ class Group:
 
     def role(self, op: Map | Reduce) -> Role | None:
         """How an operation would take part; None if it cannot."""
-        if len(self.operations) >= _MOST_OPERATIONS:
+        is_full = len(self.operations) >= _MOST_OPERATIONS or self.inputs + len(op.inputs) > _MOST_INPUTS
+        if is_full and self.operations:
             return None
         shape = op.inputs[0].shape if isinstance(op, Reduce) else op.output.shape
         size, cols = prod(shape), self.cols

@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from varigrad.backends.native.builder import Builder
+from varigrad.backends.native.code import BOOL
 from varigrad.backends.native.operations import Shape, View
 
 __all__ = ["RULES", "log_sum_exp"]
+
+_TERMS = 16  # of a sum of many arrays that are added up in one operation
 
 
 def _plain(how: str) -> Callable[[Builder, View, Sequence[int], bool], View]:
@@ -45,7 +48,18 @@ def _extremum_share(b: Builder, x: View, extremum: View, axis: Sequence[int]) ->
     return b.map("RealDiv", ties, b.reduce("sum", ties, axis, True))
 
 
+def _add_n(b: Builder, *terms: View) -> View | None:
+    """A sum of many arrays, some at a time: one operation would be as long as there are of them."""
+    if any(x.kind is not terms[0].kind or x.shape != terms[0].shape for x in terms) or terms[0].kind is BOOL:
+        return None
+    total = terms[0]
+    for at in range(1, len(terms), _TERMS):
+        total = b.map("AddN", total, *terms[at : at + _TERMS])
+    return total if len(terms) > 1 else b.map("AddN", total)
+
+
 RULES: dict[str, Callable[..., Any]] = {
+    "AddN": _add_n,
     "All": _plain("and"),
     "Any": _plain("or"),
     "ExtremumShare": _extremum_share,
