@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import varigrad as vg
-from varigrad.jit import CompiledFunction
+from varigrad.jit import CompiledFunction, trace
 
 X = vg.tensor([1.0, 2.0])
 BOXES = vg.tensor([[0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]])
@@ -99,7 +99,7 @@ def test_a_failure_of_the_compiler_does_not_lose_the_call(monkeypatch):
     def fail(graph, name):
         raise RuntimeError("no code for this")
 
-    monkeypatch.setattr("varigrad.jit.trace.make_executor", fail)
+    monkeypatch.setattr(trace, "make_executor", fail)
     w = vg.variable(0.0)
     compiled = CompiledFunction(lambda x: w.assign(w + x.sum()), lenient=True)
     compiled(X)
