@@ -30,7 +30,13 @@ ATTRIBUTES = {
     "Step": [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": -1.0}],
 }
 OF_ONE_SHAPE = {"AddN", "ReluGrad", "SigmoidCrossEntropyWithLogits", "SigmoidGrad", "TanhGrad"}
-OWN = {"Copy", "KeepWhere", "MaximumNumber", "Select"}  # not kernels, or of a mask, which have tests of their own
+OWN = {
+    "Copy",
+    "Formula",
+    "KeepWhere",
+    "MaximumNumber",
+    "Select",
+}  # not kernels, or of a mask, which have tests of their own
 DTYPES = {"f": "float32", "d": "float64", "i": "int32", "?": "bool"}
 
 

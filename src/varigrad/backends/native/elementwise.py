@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from varigrad.backends.native.code import BOOL, F32, F64, I32, Code, Kind, Operand
+from varigrad.backends.native.formulas import Formula
 from varigrad.backends.native.vector_math import (
     erf,
     exp,
@@ -208,6 +209,10 @@ def _add(code: Code, a: Operand, b: Operand) -> Operand:
     return code.bits("or", a, b) if a.kind is BOOL else code.add(a, b)
 
 
+def _formula(code: Code, *operands: Operand, formula: Formula) -> Operand:
+    return formula.write(code, operands)
+
+
 def _absolute(code: Code, x: Operand) -> Operand:
     return maximum(code, x, code.neg(x)) if x.kind is I32 else code.intrinsic("fabs", x)
 
@@ -339,6 +344,7 @@ LOWERINGS: dict[str, Lowering] = {
     "Exp": Lowering("fd", exp),
     "Expm1": Lowering("fd", expm1),
     "Floor": Lowering("fd", _intrinsic("floor")),
+    "Formula": Lowering("fd", _formula),
     "Greater": Lowering("fdi?", _comparison("ogt", "sgt")),
     "GreaterEqual": Lowering("fdi?", _comparison("oge", "sge")),
     "IsFinite": Lowering("fd", _is_finite),

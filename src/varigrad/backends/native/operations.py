@@ -209,6 +209,11 @@ class Map:
         """What it makes."""
         return [self.output]
 
+    @property
+    def steps(self) -> int:
+        """How many functions of numbers it takes, one after the other."""
+        return self.attrs["formula"].steps if self.name == "Formula" else 1
+
 
 class Reduce:
     """A sum, a product … of an input along its last axes (`rows`) or its first ones: all that `output` lacks.
@@ -225,6 +230,11 @@ class Reduce:
         self.output = output
         self.rows = rows
         self.blocks = blocks
+
+    @property
+    def steps(self) -> int:
+        """How many functions of numbers it takes."""
+        return 1
 
     @property
     def outputs(self) -> list[Val]:

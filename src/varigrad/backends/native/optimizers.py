@@ -1,7 +1,7 @@
 """Lowering of updates: each optimizer's rule once for each variable, written over its memory and that of its slots.
 
-A rule sees views of the gradient, of the slots and of the step's numbers; it gives what is to be subtracted from the
-variable and what the slots hold afterwards.
+A rule sees the gradient, the slots and the step's numbers; it gives what is to be subtracted from the variable and what
+the slots hold afterwards.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from varigrad.backends.native.builder import Builder
+from varigrad.backends.native.formulas import Formula, Term, formulas
 from varigrad.backends.native.operations import Join, Val, View, whole
 
 __all__ = ["UPDATES", "Updated"]
 
 Views: TypeAlias = Sequence[View]
-# (builder, gradient, slots, numbers) -> (what is subtracted, slots)
-Rule: TypeAlias = Callable[[Builder, View, Views, Views], tuple[View, Views]]
+Terms: TypeAlias = Sequence[Term]
+# (gradient, slots, numbers) -> (what is subtracted, slots)
+Rule: TypeAlias = Callable[[Term, Terms, Terms], tuple[Term, Terms]]
 
 
 class Updated(NamedTuple):
@@ -32,114 +34,114 @@ class Updated(NamedTuple):
 Update: TypeAlias = Callable[[Builder, Updated], list[View] | None]
 
 
-def _blend(b: Builder, average: View, keep: View, value: View, take: View) -> View:
-    """keep * average + take * value."""
-    return b.map("Add", b.map("Multiply", average, keep), b.map("Multiply", value, take))
+def _gradient_descent(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
+    return g * numbers[0], []
 
 
-def _square(b: Builder, x: View) -> View:
-    return b.map("Multiply", x, x)
-
-
-def _root(b: Builder, x: View, epsilon: View) -> View:
-    return b.map("Sqrt", b.map("Add", x, epsilon))
-
-
-def _gradient_descent(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
-    return b.map("Multiply", g, numbers[0]), []
-
-
-def _momentum(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
+def _momentum(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
     rate, momentum = numbers
-    velocity = b.map("Add", b.map("Multiply", slots[0], momentum), g)
-    return b.map("Multiply", velocity, rate), [velocity]
+    velocity = slots[0] * momentum + g
+    return velocity * rate, [velocity]
 
 
-def _nesterov(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
+def _nesterov(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
     rate, momentum = numbers
-    velocity = b.map("Add", b.map("Multiply", slots[0], momentum), g)
-    return b.map("Multiply", b.map("Add", b.map("Multiply", velocity, momentum), g), rate), [velocity]
+    velocity = slots[0] * momentum + g
+    return (velocity * momentum + g) * rate, [velocity]
 
 
-def _adagrad(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
+def _adagrad(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
     rate, epsilon = numbers
-    total = b.map("Add", slots[0], _square(b, g))
-    return b.map("Multiply", b.map("RealDiv", g, _root(b, total, epsilon)), rate), [total]
+    total = slots[0] + g * g
+    return g / (total + epsilon).sqrt() * rate, [total]
 
 
-def _adadelta(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
+def _adadelta(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
     rate, keep, take, epsilon = numbers
     gradients, updates = slots
-    delta = b.map("RealDiv", _root(b, updates, epsilon), _root(b, gradients, epsilon))
-    delta = b.map("Multiply", delta, g)
-    gradients = _blend(b, gradients, keep, _square(b, g), take)
-    updates = _blend(b, updates, keep, _square(b, delta), take)
-    return b.map("Multiply", delta, rate), [gradients, updates]
+    delta = (updates + epsilon).sqrt() / (gradients + epsilon).sqrt() * g
+    return delta * rate, [gradients * keep + g * g * take, updates * keep + delta * delta * take]
 
 
-def _adam(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
+def _adam(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
     rate, keep1, take1, keep2, take2, epsilon = numbers
-    first = _blend(b, slots[0], keep1, g, take1)
-    second = _blend(b, slots[1], keep2, _square(b, g), take2)
-    delta = b.map("RealDiv", first, b.map("Add", b.map("Sqrt", second), epsilon))
-    return b.map("Multiply", delta, rate), [first, second]
+    first = slots[0] * keep1 + g * take1
+    second = slots[1] * keep2 + g * g * take2
+    return first / (second.sqrt() + epsilon) * rate, [first, second]
 
 
-def _adamax(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
+def _adamax(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
     rate, keep1, take1, keep2, epsilon = numbers
-    first = _blend(b, slots[0], keep1, g, take1)
-    largest = b.map("Maximum", b.map("Multiply", slots[1], keep2), b.map("Abs", g))
-    delta = b.map("RealDiv", first, b.map("Add", largest, epsilon))
-    return b.map("Multiply", delta, rate), [first, largest]
+    first = slots[0] * keep1 + g * take1
+    largest = (slots[1] * keep2).at_least(abs(g))
+    return first / (largest + epsilon) * rate, [first, largest]
 
 
-def _moments(b: Builder, g: View, moments: View, square: View, numbers: Views) -> View:
-    """momentum * moments + rate * g / sqrt(square)."""
-    rate, _, _, momentum, _ = numbers
-    delta = b.map("Multiply", b.map("RealDiv", g, b.map("Sqrt", square)), rate)
-    return b.map("Add", b.map("Multiply", moments, momentum), delta)
-
-
-def _rmsprop(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
-    _, keep, take, _, epsilon = numbers
-    squares = _blend(b, slots[0], keep, _square(b, g), take)
-    moments = _moments(b, g, slots[1], b.map("Add", squares, epsilon), numbers)
+def _rmsprop(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
+    rate, keep, take, momentum, epsilon = numbers
+    squares = slots[0] * keep + g * g * take
+    moments = slots[1] * momentum + g / (squares + epsilon).sqrt() * rate
     return moments, [squares, moments]
 
 
-def _centered_rmsprop(b: Builder, g: View, slots: Views, numbers: Views) -> tuple[View, Views]:
-    _, keep, take, _, epsilon = numbers
-    squares = _blend(b, slots[0], keep, _square(b, g), take)
-    means = _blend(b, slots[2], keep, g, take)
+def _centered_rmsprop(g: Term, slots: Terms, numbers: Terms) -> tuple[Term, Terms]:
+    rate, keep, take, momentum, epsilon = numbers
+    squares = slots[0] * keep + g * g * take
+    means = slots[2] * keep + g * take
     # Rounding can make the variance of a gradient that hardly changes negative.
-    variance = b.map("Maximum", b.map("Sub", squares, _square(b, means)), 0.0)
-    moments = _moments(b, g, slots[1], b.map("Add", variance, epsilon), numbers)
+    variance = (squares - means * means).at_least(0.0)
+    moments = slots[1] * momentum + g / (variance + epsilon).sqrt() * rate
     return moments, [squares, moments, means]
 
 
-def _optimizer(rule: Rule) -> Update:
+def _optimizer(kernel: str, rule: Rule, slots: int, numbers: int) -> Update:
+    """The update by a rule: one map for the variable and one for each slot."""
+
+    def results(given: Terms) -> list[Term]:
+        variable, gradient, *rest = given
+        delta, slots_after = rule(gradient, rest[:slots], rest[slots:])
+        return [variable - delta, *slots_after]
+
+    order = _without_overwriting(formulas(kernel, results, 2 + slots + numbers))
+
     def update(b: Builder, x: Updated) -> list[View] | None:
-        *gradients, numbers = x.inputs
-        kind = numbers.kind
+        *gradients, known = x.inputs
+        kind = known.kind
         if not kind.is_float or any(v.kind is not kind for v in (*x.targets, *x.inputs, *x.state)):
             return None
-        known = [b.reshape(numbers.part((j,), (1,)), ()) for j in range(numbers.shape[0])]
-        count = len(x.targets)
+        at_step = [b.reshape(known.part((j,), (1,)), ()) for j in range(numbers)]
+        of_slots = x.places[len(x.targets) :]
         after: list[View] = []
         parts: list[list[Val]] = [[] for _ in x.state]
         start = 0
         for target, gradient, place in zip(x.targets, gradients, x.places):
             flat = (target.size,)
-            slots = [slot.part((start,), flat) for slot in x.state]
-            delta, slots_after = rule(b, b.reshape(gradient, flat), slots, known)
-            new = b.map("Sub", b.reshape(target, flat), delta, into=_flat(place))
-            after.append(_whole_of(b, place, [new.val]))
-            for part, memory, value in zip(parts, x.places[count:], slots_after, strict=True):
-                part.append(b.copy(value, into=memory.part((start,), flat)).val)
+            given = [b.reshape(target, flat), b.reshape(gradient, flat)]
+            given += [*[slot.part((start,), flat) for slot in x.state], *at_step]
+            for result, formula in order:
+                memory = of_slots[result - 1].part((start,), flat) if result else _flat(place)
+                views = [given[at] for at in formula.reads]
+                made = b.map("Formula", *views, into=memory, formula=formula).val
+                if result:
+                    parts[result - 1].append(made)
+                else:
+                    after.append(_whole_of(b, place, [made]))
             start += target.size
-        return after + [_whole_of(b, place, part) for place, part in zip(x.places[count:], parts, strict=True)]
+        return after + [_whole_of(b, place, part) for place, part in zip(of_slots, parts, strict=True)]
 
     return update
+
+
+def _without_overwriting(results: Sequence[Formula]) -> list[tuple[int, Formula]]:
+    """The variable's formula, 0, and those of the slots, each before what it reads is written to."""
+    left = dict(enumerate(results))
+    order: list[tuple[int, Formula]] = []
+    while left:
+        # A slot's number among the results is one less than among what formulas read, behind the gradient.
+        read_by_others = {at: {n for n, f in left.items() if n != at and at + bool(at) in f.reads} for at in left}
+        at = next(at for at in left if not read_by_others[at])
+        order.append((at, left.pop(at)))
+    return order
 
 
 def _flat(place: View) -> View:
@@ -193,18 +195,23 @@ def _assign(b: Builder, x: Updated) -> list[View] | None:
     return []
 
 
+# Of each optimizer: its rule, and how many slots and numbers of the step it has.
+_RULES: dict[str, tuple[Rule, int, int]] = {
+    "ApplyAdaMax": (_adamax, 2, 5),
+    "ApplyAdadelta": (_adadelta, 2, 4),
+    "ApplyAdagrad": (_adagrad, 1, 2),
+    "ApplyAdam": (_adam, 2, 6),
+    "ApplyCenteredRMSProp": (_centered_rmsprop, 3, 5),
+    "ApplyGradientDescent": (_gradient_descent, 0, 1),
+    "ApplyMomentum": (_momentum, 1, 2),
+    "ApplyNesterovMomentum": (_nesterov, 1, 2),
+    "ApplyRMSProp": (_rmsprop, 2, 5),
+}
+
 UPDATES: dict[str, Update] = {
     "AccumulateGradients": _accumulate_gradients,
-    "ApplyAdaMax": _optimizer(_adamax),
-    "ApplyAdadelta": _optimizer(_adadelta),
-    "ApplyAdagrad": _optimizer(_adagrad),
-    "ApplyAdam": _optimizer(_adam),
-    "ApplyCenteredRMSProp": _optimizer(_centered_rmsprop),
-    "ApplyGradientDescent": _optimizer(_gradient_descent),
-    "ApplyMomentum": _optimizer(_momentum),
-    "ApplyNesterovMomentum": _optimizer(_nesterov),
-    "ApplyRMSProp": _optimizer(_rmsprop),
     "Assign": _assign,
     "Clear": _clear,
     "MovingAverage": _moving_average,
+    **{kernel: _optimizer(kernel, *row) for kernel, row in _RULES.items()},
 }

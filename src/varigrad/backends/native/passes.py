@@ -70,7 +70,7 @@ class Pass:
     @property
     def work(self) -> int:
         """How much there is to do, in elements computed."""
-        return self.group.size * len(self.group.operations)
+        return self.group.size * sum([op.steps for op in self.group.operations])
 
     def access_of(self, view: View) -> Access:
         """How what a view shows is gone through."""
