@@ -95,6 +95,20 @@ def test_a_model_saved_here_predicts_the_same_in_tensorflow_js_and_trains_on_the
         assert second != first
 
 
+def test_two_models_inside_whose_layers_have_the_same_names_open_in_tensorflow_js(node, tmp_path):
+    x = vg.input(shape=[3])
+    stack = [vg.layers.dense(units=2, name="d", activation="tanh", input_shape=[3]), vg.layers.dense(units=2, name="e")]
+    hidden = vg.layers.dense(units=2, name="d")(x)
+    graph = vg.model(inputs=x, outputs=vg.layers.add(name="skip")([hidden, vg.layers.dense(units=2, name="e")(hidden)]))
+    merged = vg.layers.multiply()([vg.sequential(name="p", layers=stack)(x), graph(x)])
+    model = vg.model(inputs=x, outputs=vg.layers.dense(units=1, name="d")(merged))
+    data = np.random.default_rng(0).normal(size=[3, 3])
+    there = opened_in_tensorflow_js(node, model, tmp_path, data, train=True)
+    np.testing.assert_allclose(there["prediction"], model.predict(data).numpy(), rtol=1e-5, atol=1e-5)
+    assert there["weights"] == [w.original_name for w in vg.load_layers_model(tmp_path).weights]
+    assert there["losses"][1] != there["losses"][0]
+
+
 @pytest.mark.parametrize("name", ["dense", "convolutional"])
 def test_a_model_in_many_shards_opens_in_tensorflow_js(node, name, tmp_path):
     model = vg.sequential(layers=MODELS[name]())

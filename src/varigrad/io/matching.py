@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
 
-__all__ = ["match_names"]
+__all__ = ["match_names", "stored_names"]
 
 # A default name, such as `dense_Dense12`, and the number in it.
 _DEFAULT = re.compile(r"(_[A-Z][A-Za-z0-9]*?)(\d+)(?=/)")
@@ -13,6 +15,28 @@ _COUNTER = re.compile(r"_\d+(?=/|$)")
 
 # Weights that Keras 3 calls otherwise.
 _KERAS_3 = {"depthwise_kernel": "kernel"}
+
+
+def stored_names(model: Any) -> dict[int, str]:
+    """The name that files have for each weight of a model, by the `id` of the weight.
+
+    It is the weight's own, `original_name`; where two have one, as layers of one name in two models inside have, the
+    names of the models that they are in stand in front.
+    """
+    found = {id(weight): (weight.original_name, models) for weight, models in _weights_in(model, ())}
+    counts = Counter(name for name, _ in found.values())
+    return {key: "/".join([*models, name]) if counts[name] > 1 else name for key, (name, models) in found.items()}
+
+
+def _weights_in(layer: Any, models: tuple[str, ...]) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """Each weight with the names of the models that it is in, without the outermost."""
+    inner = layer._sublayers()
+    theirs = {id(weight) for part in inner for weight in part.weights}
+    for weight in layer.weights:
+        if id(weight) not in theirs:
+            yield weight, models
+    for part in inner:
+        yield from _weights_in(part, (*models, part.name) if hasattr(part, "layers") else models)
 
 
 def match_names(

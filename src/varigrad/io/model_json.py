@@ -18,9 +18,11 @@ from typing import Any, cast
 from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
 from varigrad.io.compatibility import complete_from_weights, for_tensorflow_js
+from varigrad.io.distinct import with_distinct_layers
 from varigrad.io.encoding import prepare_weights, take_bytes
 from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Written
 from varigrad.io.locations import Folder, Location, ShardReader, UrlConverter, locate
+from varigrad.io.matching import stored_names
 from varigrad.io.replacing import replace_model
 from varigrad.io.topology import check_kind, stored_model
 from varigrad.io.training_json import (
@@ -53,6 +55,9 @@ def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: Writ
     shard_size = options.weight_shard_size_bytes
     if shard_size < 1:
         raise ValueError(f"save: weight_shard_size_bytes must be positive, got {shard_size}")
+    if artifacts.topology:
+        readable = artifacts._replace(topology=for_tensorflow_js(artifacts.topology, model))
+        artifacts = with_distinct_layers(readable, model)
     errors: dict[str, float] = {}
     weights = cast("Mapping[str, Array]", artifacts.weights or {})
     groups = {_WEIGHTS: prepare_weights("save", weights.items(), errors, wanted=options.quantize)}
@@ -85,8 +90,7 @@ def _document(artifacts: ModelArtifacts, model: Any) -> dict[str, Any]:
     """The JSON file without its manifest, with keys in TensorFlow.js's order."""
     from varigrad import __version__  # known once the package is imported
 
-    topology = for_tensorflow_js(artifacts.topology, model) if artifacts.topology else {}
-    document: dict[str, Any] = {"modelTopology": topology} if topology else {}
+    document: dict[str, Any] = {"modelTopology": artifacts.topology} if artifacts.topology else {}
     document |= {"format": "layers-model", "generatedBy": f"VariGrad v{__version__}", "convertedBy": None}
     if artifacts.training_config is not None:
         document["trainingConfig"] = training_for_tensorflow_js(artifacts.training_config, model)
@@ -162,8 +166,9 @@ def _weights_by_place(found: Mapping[str, Array], document: Mapping[str, Any], m
 
     config: Any = stored_model(document)["config"]
     inner: Mapping[str, Any] = cast("Mapping[str, Any]", config) if isinstance(config, Mapping) else {}
+    stored = stored_names(model)
     names = {
-        f"{place.path}/vars/{number}".lstrip("/"): weight.original_name
+        f"{place.path}/vars/{number}".lstrip("/"): stored[id(weight)]
         for place in places(model, inner)
         for number, weight in enumerate(place.weights)
     }

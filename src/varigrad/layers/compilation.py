@@ -13,7 +13,7 @@ import numpy as np
 
 from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
-from varigrad.io.matching import match_names
+from varigrad.io.matching import match_names, stored_names
 from varigrad.io.weights import ModelFileError
 from varigrad.train import Optimizer
 
@@ -39,6 +39,7 @@ def optimizer_state(model: LayersModel) -> dict[str, Array] | None:
     optimizer = model.bare_optimizer
     known = {weight.name: np.asarray(weight.tensor) for weight in optimizer.get_weights()}
     state: dict[str, Array] = {"iter": known["iter"]}
+    names = stored_names(model)
     trainable = model.trainable_weights
     order = trainable + [weight for weight in model.weights if not any(weight is other for other in trainable)]
     met = {name.rpartition("/")[0] for name in known}
@@ -50,7 +51,7 @@ def optimizer_state(model: LayersModel) -> dict[str, Array] | None:
             if values is None and position < len(trainable):
                 values = np.full(weight.shape, optimizer.slot_fill(slot), np.float32)
             if values is not None:
-                state[f"{weight.original_name}/{slot}"] = values
+                state[f"{names[id(weight)]}/{slot}"] = values
     return state
 
 
@@ -81,12 +82,13 @@ def _by_variable(model: LayersModel, optimizer: Optimizer, state: Mapping[str, A
     slots = tuple(f"/{slot}" for slot in optimizer.slot_names)
     renamed = {name: values for name, values in state.items() if not name.endswith(slots)}
     trainable = model.trainable_weights
-    variables = {weight.original_name: weight for weight in model.weights}
+    names = stored_names(model)
+    variables = {names[id(weight)]: weight for weight in model.weights}
     for slot in optimizer.slot_names:
         found = {name.removesuffix(f"/{slot}"): name for name in state if name.endswith(f"/{slot}")}
         matched = match_names(list(variables), found, [model.name])
         if not matched and len(found) == len(trainable):
-            matched = dict(zip((weight.original_name for weight in trainable), found))
+            matched = dict(zip((names[id(weight)] for weight in trainable), found))
         unknown = found.keys() - set(matched.values())
         if unknown:
             raise ValueError(f"it has slots for {', '.join(map(repr, sorted(unknown)))}, which the model does not have")

@@ -353,8 +353,10 @@ class LayersModel(Trainable):
         """Writes the model as a TensorFlow.js layers-model: `model.json` and the weights beside it.
 
         TensorFlow.js opens it with `tf.loadLayersModel`, and `vg.load_layers_model` here. Weights of dtypes that the
-        format lacks, float64, float16 and bfloat16, are written as float32. A model that was there before stays whole
-        until the new one is. Paths that end in `.keras` or `.h5` get Keras's formats. Mirrors `tf.LayersModel.save`.
+        format lacks, float64, float16 and bfloat16, are written as float32. Layers of one name in two models inside,
+        which TensorFlow.js cannot tell apart, get names of their own there, `tower_dense` for `dense` in `tower`. A
+        model that was there before stays whole until the new one is. Paths that end in `.keras` or `.h5` get Keras's
+        formats. Mirrors `tf.LayersModel.save`.
 
         Args:
             path: A folder, made if it is missing; a `file://` URL of one; or the path of the JSON file.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from varigrad.engine import make_tensor
 from varigrad.io import model_json
 from varigrad.io.formats import WEIGHTS, StoredWeights, format_of
 from varigrad.io.locations import is_web, resolve_path
-from varigrad.io.matching import match_names
+from varigrad.io.matching import match_names, stored_names
 from varigrad.io.weights import ModelFileError
 from varigrad.keywords import suggestion
 from varigrad.layers.weights import DeferredValue
@@ -42,47 +41,37 @@ def weights_by_name(model: LayersModel, owner: str, trainable_only: bool = False
     Raises:
         ValueError: Two have one name, which TensorFlow.js cannot read back.
     """
+    names = stored_names(model)
     weights: dict[str, Array] = {}
     for weight in model.trainable_weights if trainable_only else model.weights:
-        if weight.original_name in weights:
-            name = weight.original_name
+        name = names[id(weight)]
+        if name in weights:
             raise ValueError(f"{owner}: two weights of {model.name} are named {name!r}; give their layers other names")
-        weights[weight.original_name] = np.asarray(weight)
+        weights[name] = np.asarray(weight)
     return weights
 
 
-def _named_variables(model: LayersModel, variables: Sequence[Variable]) -> tuple[dict[str, Variable], list[str]]:
-    """Variables of a model by the names that files have for them, and the names of the models inside it, itself first.
-
-    Where two have one name, those of models inside have their models' names in front.
-    """
-    counts = Counter(variable.original_name for variable in variables)
-    paths, models = _paths(model)
+def _named_variables(model: LayersModel, variables: Sequence[Variable]) -> dict[str, Variable]:
+    """Variables of a model by the names that files have for them."""
+    names = stored_names(model)
     named: dict[str, Variable] = {}
     for variable in variables:
-        name = variable.original_name
-        if counts[name] > 1:
-            name = "/".join([*paths.get(id(variable), ()), name])
+        name = names[id(variable)]
         if name in named:
             raise ModelFileError(f"two weights of {model.name} are named {name!r}; their layers need other names")
         named[name] = variable
-    return named, models
+    return named
 
 
-def _paths(model: LayersModel) -> tuple[dict[int, tuple[str, ...]], list[str]]:
-    """The names of the models inside the model that lead to each weight, and the names of all models, itself first."""
-    paths: dict[int, tuple[str, ...]] = {}
-    models = [model.name]
-    waiting: list[tuple[Any, tuple[str, ...]]] = [(model, ())]
+def _model_names(model: LayersModel) -> list[str]:
+    """The names of the model and of the models inside it, itself first."""
+    names: list[str] = []
+    waiting: list[Any] = [model]
     while waiting:
-        holder, path = waiting.pop()
-        for layer in holder.layers:
-            if hasattr(layer, "layers"):
-                models.append(layer.name)
-                waiting.append((layer, (*path, layer.name)))
-            else:
-                paths.update((id(weight), path) for weight in layer.weights)
-    return paths, models
+        inner = waiting.pop()
+        names.append(inner.name)
+        waiting.extend(layer for layer in inner.layers if hasattr(layer, "layers"))
+    return names
 
 
 def _layer_names(model: LayersModel) -> list[str]:
@@ -155,7 +144,7 @@ def _match(
         ModelFileError: A weight is missing or too much, if `strict`; or has another shape or kind.
     """
     stored = found(model) if callable(found) else found
-    wanted, models = _named_variables(model, variables)
+    wanted, models = _named_variables(model, variables), _model_names(model)
     # The other layers have in a file the names that they have here.
     layers = tuple(f"{name}/" for name in _layer_names(model))
     inner = {name for name in wanted if not wanted[name].original_name.startswith(layers)}

@@ -57,6 +57,29 @@ def test_weights_of_another_model_are_an_error(tmp_path):
     assert [w.tolist() for w in other.get_weights()] == before
 
 
+@pytest.mark.parametrize("suffix", [".keras", ".h5"])
+def test_two_models_inside_whose_layers_have_the_same_names_open_in_keras(tmp_path, suffix):
+    def tower(name):
+        return vg.sequential(
+            name=name,
+            layers=[vg.layers.dense(units=4, name="d", input_shape=[4]), vg.layers.batch_normalization(name="norm")],
+        )
+
+    x = vg.input(shape=[4])
+    deeper = vg.sequential(name="q", layers=[tower("inner"), vg.layers.dense(units=4, name="d")])
+    y = vg.layers.add()([tower("p")(x), deeper(x)])
+    model = vg.model(inputs=x, outputs=vg.layers.dense(units=2, name="d")(y))
+    random = np.random.default_rng(2)
+    model.set_weights([random.uniform(0.2, 1, w.shape) for w in model.weights])
+    model.save(tmp_path / f"x{suffix}")
+    theirs = keras.models.load_model(tmp_path / f"x{suffix}", compile=False)
+    assert difference(model.predict(X), predicted_by_keras(theirs, X)) < 1e-6
+    model.save_weights(tmp_path / "w.weights.h5")
+    theirs.set_weights([np.zeros_like(w) for w in theirs.get_weights()])
+    theirs.load_weights(tmp_path / "w.weights.h5")
+    assert difference(model.predict(X), predicted_by_keras(theirs, X)) < 1e-6
+
+
 OPTIMIZERS = {
     "Adam": keras.optimizers.Adam(0.01, beta_1=0.8),
     "Adamax": keras.optimizers.Adamax(0.01),

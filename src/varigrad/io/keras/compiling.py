@@ -17,6 +17,7 @@ from varigrad.io.formats import ModelArtifacts
 from varigrad.io.keras.hdf5 import Group
 from varigrad.io.keras.values import read_values
 from varigrad.io.keras.words import fields
+from varigrad.io.matching import stored_names
 from varigrad.io.weights import ModelFileError
 
 __all__ = ["from_compile_config", "from_training_config", "to_compile_config", "to_training_config"]
@@ -308,8 +309,10 @@ def _keras_state(rule: Rule, optimizer: str, state: State, model: Any, rate: Any
     pairs = [(weight, slot) for weight in weights for slot in rule.slots.items()]
     if not rule.interleaved:
         pairs = [(weight, slot) for slot in rule.slots.items() for weight in weights]
+    names = stored_names(model)
     for weight, (theirs, slot) in pairs:
-        held = state.get(f"{weight.original_name}/{slot}")
+        name = names[id(weight)]
+        held = state.get(f"{name}/{slot}")
         each = np.zeros(weight.shape, np.float32) if held is None else _scaled(rule, np.asarray(held), rate, -1)
-        values.append((f"{optimizer}/{weight.original_name.replace('/', '_')}_{theirs}", each))
+        values.append((f"{optimizer}/{name.replace('/', '_')}_{theirs}", each))
     return values

@@ -15,9 +15,10 @@ from varigrad.io.keras.compiling import from_training_config, to_training_config
 from varigrad.io.keras.config_2 import to_keras_2
 from varigrad.io.keras.config_3 import KERAS_VERSION
 from varigrad.io.keras.hdf5 import File, Group
-from varigrad.io.keras.layout import flat_weights, names_in, places
+from varigrad.io.keras.layout import flat_weights
 from varigrad.io.keras.meanings import as_meant_by_keras
 from varigrad.io.keras.values import hdf5_bytes, read_values, writable
+from varigrad.io.matching import stored_names
 from varigrad.io.replacing import write_atomically
 from varigrad.io.weights import ModelFileError
 
@@ -79,7 +80,7 @@ def layered_weights(root: Group) -> StoredWeights:
 
     def values_for(model: Any) -> dict[str, Array]:
         found: dict[str, Array] = {}
-        named = names_in(places(model))
+        named = stored_names(model)
         for name, layer in _pairs(model, [name for name in names if lists[name]]):
             values = [read_values(stored[name].dataset(place)) for place in lists[name]]
             weights = [] if layer is None else flat_weights(layer)
@@ -152,15 +153,16 @@ def _write_layers(group: Any, model: Any, weights: Mapping[str, Array]) -> None:
     group.attrs["keras_version"] = KERAS_VERSION
     group.attrs["backend"] = "tensorflow"
     _write_texts(group, "layer_names", [layer.name for layer in model.layers])
+    names = stored_names(model)
     # By name, so that a layer whose name is the beginning of another's comes first, as Keras writes them.
     for layer in sorted(model.layers, key=lambda layer: layer.name):
         if {"", "."} & set(layer.name.split("/")):
             raise ValueError(f"save: HDF5 files have no place for a layer named {layer.name!r}; give it another name")
         below = group.create_group(layer.name)
-        held = [weight for weight in flat_weights(layer) if weight.original_name in weights]
-        _write_texts(below, "weight_names", [weight.original_name for weight in held])
-        for weight in held:
-            below.create_dataset(weight.original_name, data=writable(weights[weight.original_name]))
+        held = [names[id(weight)] for weight in flat_weights(layer) if names[id(weight)] in weights]
+        _write_texts(below, "weight_names", held)
+        for name in held:
+            below.create_dataset(name, data=writable(weights[name]))
     _write_texts(group.create_group("top_level_model_weights"), "weight_names", [])
 
 

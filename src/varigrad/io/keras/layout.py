@@ -9,13 +9,12 @@ model, those that training changes in front.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from varigrad.io.keras.words import fields
 
-__all__ = ["MODELS", "Place", "flat_weights", "keras_class", "names_in", "places"]
+__all__ = ["MODELS", "Place", "flat_weights", "keras_class", "places"]
 
 # The modules of Keras 3 that models are in.
 MODELS = {"Functional": "keras.src.models.functional", "Sequential": "keras"}
@@ -31,13 +30,11 @@ class Place(NamedTuple):
         path: Its place in the tree; `""` is the model itself.
         layer: The layer.
         weights: Its own weights, in Keras's order.
-        models: The names of the models that it is in, without the outermost.
     """
 
     path: str
     layer: Any
     weights: list[Any]
-    models: tuple[str, ...]
 
 
 def keras_class(class_name: str) -> str:
@@ -55,20 +52,7 @@ def places(model: Any, config: Mapping[str, Any] | None = None) -> list[Place]:
     return list(_walk(model, "", config or {}, set()))
 
 
-def names_in(found: Sequence[Place]) -> dict[int, str]:
-    """The name that files have for each weight, by its `id`; where two have one, the models around are in front."""
-    counts = Counter(weight.original_name for place in found for weight in place.weights)
-    names: dict[int, str] = {}
-    for place in found:
-        for weight in place.weights:
-            around = place.models if counts[weight.original_name] > 1 else ()
-            names[id(weight)] = "/".join([*around, weight.original_name])
-    return names
-
-
-def _walk(
-    layer: Any, path: str, config: Mapping[str, Any], seen: set[int], models: tuple[str, ...] = ()
-) -> Iterator[Place]:
+def _walk(layer: Any, path: str, config: Mapping[str, Any], seen: set[int]) -> Iterator[Place]:
     if id(layer) in seen:
         return
     seen.add(id(layer))
@@ -76,10 +60,9 @@ def _walk(
     theirs = {id(weight) for _, part, _ in inner for weight in part.weights}
     own = [weight for weight in layer.weights if id(weight) not in theirs]
     if own:
-        yield Place(path, layer, own, models)
+        yield Place(path, layer, own)
     for name, part, part_config in inner:
-        around = (*models, part.name) if hasattr(part, "layers") else models
-        yield from _walk(part, f"{path}/{name}".lstrip("/"), part_config, seen, around)
+        yield from _walk(part, f"{path}/{name}".lstrip("/"), part_config, seen)
 
 
 def _parts(layer: Any, config: Mapping[str, Any]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:

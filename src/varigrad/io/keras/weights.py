@@ -10,8 +10,9 @@ from varigrad.dtypes import Array
 from varigrad.io.formats import StoredWeights
 from varigrad.io.keras.h5 import layered_weights
 from varigrad.io.keras.hdf5 import Dataset, File, Group
-from varigrad.io.keras.layout import names_in, places
+from varigrad.io.keras.layout import places
 from varigrad.io.keras.values import hdf5_bytes, read_values, writable
+from varigrad.io.matching import stored_names
 from varigrad.io.replacing import write_atomically
 from varigrad.io.weights import ModelFileError
 
@@ -51,7 +52,7 @@ def read_tree(root: Group, model: Any, config: Mapping[str, Any] | None = None) 
     found: dict[str, Array] = {}
     used: set[str] = set()
     known = places(model, config)
-    names = names_in(known)
+    names = stored_names(model)
     for place in known:
         group = _variables(root, place.path)
         for number, weight in enumerate(place.weights):
@@ -100,13 +101,16 @@ def tree_bytes(model: Any, weights: Mapping[str, Array], more: Callable[[Any], N
         more: Writes more into the open file.
     """
 
+    names = stored_names(model)
+
     def fill(file: Any) -> None:
         for place in places(model):
             group = file.require_group(f"{place.path}/vars".lstrip("/"))
             group.attrs["name"] = place.layer.name
             for number, weight in enumerate(place.weights):
-                if weight.original_name in weights:
-                    group.create_dataset(str(number), data=writable(weights[weight.original_name]))
+                name = names[id(weight)]
+                if name in weights:
+                    group.create_dataset(str(number), data=writable(weights[name]))
         if more is not None:
             more(file)
 
