@@ -38,11 +38,12 @@ F64 = Kind("d", "double", "double", 8)
 I32 = Kind("i", "i32", "i32", 4)
 BOOL = Kind("?", "i1", "i8", 1)
 KINDS = {"float32": F32, "float64": F64, "int32": I32, "bool": BOOL}
+_OF_DTYPES: dict[np.dtype[Any], Kind] = {np.dtype(name): kind for name, kind in KINDS.items()}
 
 
 def kind_of(dtype: np.dtype[Any]) -> Kind | None:
     """The kind of number that a dtype holds, or None where native code does not handle it."""
-    return KINDS.get(dtype.name)
+    return _OF_DTYPES.get(dtype)
 
 
 class Operand(NamedTuple):

@@ -48,10 +48,14 @@ class _Uses:
 
 
 class _Fusion:
-    def __init__(self) -> None:
+    """`written` is the memory that operations write to: only who reads that has to be known."""
+
+    def __init__(self, written: set[Val]) -> None:
+        self.written = written
         self.steps: list[Step] = []
         self.position: dict[Val, int] = {}
         self.waiting: dict[Val, Map] = {}
+        self.waiting_for: defaultdict[Val, dict[Val, None]] = defaultdict(dict)  # what of it will read written memory
         self.recent: dict[Val, list[int]] = {}  # the steps that last read a value, by root
         self.reads: defaultdict[Val, _Uses] = defaultdict(_Uses)  # by root
         self.writes: defaultdict[Val, _Uses] = defaultdict(_Uses)  # of memory that several operations write to
@@ -82,7 +86,7 @@ class _Fusion:
             if self.enter(at, [*company, op]):
                 return
         if isinstance(op, Map) and not company and op.output.home is None and self.may_wait(op):
-            self.waiting[op.output] = op
+            self.wait(op)
             return
         size = prod(op.inputs[0].shape) if isinstance(op, Reduce) else op.output.size
         self.steps.append(Group(size))
@@ -93,6 +97,13 @@ class _Fusion:
         for other in company:
             self.place_waiting(other.output)
         self.add_to_group(op)
+
+    def wait(self, op: Map) -> None:
+        """Leaves an operation until somebody reads its result."""
+        self.waiting[op.output] = op
+        for view in op.inputs:
+            if view.val.root in self.written:
+                self.waiting_for[view.val.root][op.output] = None
 
     def may_wait(self, op: Map) -> bool:
         """Whether nothing is lost if it runs later: what it reads must still be there."""
@@ -155,11 +166,9 @@ class _Fusion:
             (_in_root(view), reader)
             for reader in group.operations
             for view in reader.inputs
-            if view.val not in group.made
+            if view.val.root is writes.val and view.val not in group.made
         ]
         for place, reader in inside:
-            if place.val is not writes.val:
-                continue
             if not _overlap(place, writes):
                 continue
             same = (place.offset, place.shape, place.strides) == (writes.offset, writes.shape, writes.strides)
@@ -177,9 +186,8 @@ class _Fusion:
 
     def place_readers(self, val: Val) -> None:
         """Has those that wait read memory before it is written to."""
-        root = val.root
-        for other in [o for o in self.waiting.values() if any(view.val.root is root for view in o.inputs)]:
-            self.place_waiting(other.output)
+        for other in self.waiting_for.pop(val.root, ()):
+            self.place_waiting(other)
 
     def place_all(self) -> None:
         """Ends all waiting."""
@@ -193,9 +201,11 @@ class _Fusion:
             if val.home is not None:
                 self.writes[val.root].add(at, val.home, op)
         for view in op.inputs:
-            if view.val.literal is None:
-                self.reads[view.val.root].add(at, _in_root(view), op)
-                recent = self.recent.setdefault(view.val.root, [])
+            root = view.val.root
+            if root.literal is None:
+                if root in self.written:
+                    self.reads[root].add(at, _in_root(view), op)
+                recent = self.recent.setdefault(root, [])
                 recent.append(at)
                 del recent[:-_CANDIDATES]
 
@@ -225,8 +235,9 @@ def _needed(operations: Sequence[Operation], outputs: Sequence[View]) -> list[Op
 
 def fuse(operations: Sequence[Operation], outputs: Sequence[View]) -> list[Step]:
     """The steps in which operations run, in order."""
-    fusion = _Fusion()
-    for op in _needed(operations, outputs):
+    needed = _needed(operations, outputs)
+    fusion = _Fusion({val.root for op in needed for val in op.outputs if val.home is not None})
+    for op in needed:
         fusion.add(op)
     fusion.place_all()
     return fusion.steps

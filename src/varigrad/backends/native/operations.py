@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -47,11 +48,12 @@ class Origin(NamedTuple):
 class Val:
     """An array that one operation makes, or that comes from outside (`source`: its number there).
 
-    `home` is where it lies in the memory of another value, if an operation writes it there. `literal` is the number, if
-    the array is a constant of one element.
+    `home` is where it lies in the memory of another value, if an operation writes it there: the memory of `root`, from
+    `start` on, in elements. `literal` is the number, if the array is a constant of one element. `size` is the number of
+    elements.
     """
 
-    __slots__ = ("home", "kind", "literal", "number", "shape", "source")
+    __slots__ = ("home", "kind", "literal", "number", "root", "shape", "size", "source", "start")
     _numbers = itertools.count()
 
     def __init__(
@@ -68,21 +70,9 @@ class Val:
         self.home = home
         self.literal = literal
         self.number = next(Val._numbers)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return prod(self.shape)
-
-    @property
-    def root(self) -> Val:
-        """The value in whose memory this one lies."""
-        return self if self.home is None else self.home.val
-
-    @property
-    def start(self) -> int:
-        """Where in the memory of its root it begins, in elements."""
-        return 0 if self.home is None else self.home.offset
+        self.size = prod(shape)
+        self.root: Val = self if home is None else home.val
+        self.start = 0 if home is None else home.offset
 
     def __repr__(self) -> str:
         return f"%{self.number}"
@@ -172,11 +162,16 @@ class View:
 
     def span(self) -> tuple[int, int]:
         """The first place in the value's memory that it touches, and the one after the last."""
-        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides)]
-        low = self.offset + sum([r for r in reach if r < 0])
-        return low, self.offset + sum([r for r in reach if r > 0]) + 1
+        low = high = self.offset
+        for n, s in zip(self.shape, self.strides):
+            if s > 0:
+                high += (n - 1) * s
+            elif s:
+                low += (n - 1) * s
+        return low, high + 1
 
 
+@lru_cache(maxsize=4096)
 def dense(shape: Shape) -> Shape:
     """The strides of an array whose elements lie side by side."""
     strides: list[int] = []
