@@ -13,8 +13,31 @@ INTEGERS = np.array([0, 1, -1, 5, -7, 100, 2**31 - 1, -(2**31), 12, 3], np.int32
 
 # How many inputs a kernel takes, if not one; and the attributes with which it is tried.
 BINARY = (
-    *("Add", "AddN", "Atan2", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "DivNoNan", "EluGrad", "Equal", "Greater"),
-    *("GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "LogicalXor", "Maximum", "Minimum", "Multiply"),
+    *(
+        "Add",
+        "AddN",
+        "Atan2",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "DivNoNan",
+        "EluGrad",
+        "Equal",
+        "FloorDiv",
+        "Greater",
+    ),
+    *(
+        "GreaterEqual",
+        "Less",
+        "LessEqual",
+        "LogicalAnd",
+        "LogicalOr",
+        "LogicalXor",
+        "Maximum",
+        "Minimum",
+        "Mod",
+        "Multiply",
+    ),
     *("MultiplyNoNan", "NotEqual", "Pow", "Prelu", "RealDiv", "ReluGrad", "SigmoidCrossEntropyWithLogits"),
     *("SigmoidGrad", "SquaredDifference", "Sub", "TanhGrad"),
 )

@@ -11,6 +11,7 @@ import numpy as np
 from varigrad.backends.native.code import BOOL, I32, Kind, kind_of
 from varigrad.backends.native.operations import (
     Check,
+    HostCall,
     Join,
     Map,
     Operation,
@@ -45,6 +46,7 @@ class Builder:
         self.constants: dict[Any, tuple[Val, Array]] = {}
         self._known: dict[Any, Val] = {}  # what has been computed, by how
         self._bounds: dict[Any, tuple[int, Sequence[int], View]] = {}  # of integers: lowest, limits, what found them
+        self._draws_late = False  # whether some random numbers are drawn in the midst of machine code
         self._at_start = 0  # how many operations were put in front of all others
 
     def add(self, op: Operation, first: bool = False) -> None:
@@ -179,6 +181,13 @@ class Builder:
         made = [Val(shape, kind) for shape, kind in outputs]
         self.add(Routine(code, [self._in_memory(x) for x in inputs], made, parts))
         return [whole(val) for val in made]
+
+    def call_host(self, node: Node, inputs: Sequence[View], outputs: Sequence[Val]) -> None:
+        """Has the NumPy kernel of a node run. One that only draws random numbers runs before all machine code, so that
+        it parts nothing; but always in the order of draws."""
+        first = node.is_random and not inputs and not self._draws_late
+        self._draws_late |= node.is_random and not first
+        self.add(HostCall(node, inputs, outputs), first)
 
     def _append(self, op: Map | Reduce | Routine, what: Any, first: bool = False) -> View:
         """The result of an operation; of one like it, if there was one."""

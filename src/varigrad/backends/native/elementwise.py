@@ -194,6 +194,52 @@ def _div_no_nan(code: Code, a: Operand, b: Operand) -> Operand:
     return code.select(code.compare("oeq", b, zero), zero, code.div(a, b))
 
 
+def _float_remainder(code: Code, a: Operand, b: Operand) -> Operand:
+    """What is left of a, with the sign of b, as NumPy has it; NaN for b = 0."""
+    rest = library(code, "fmod", a, b)
+    zero = code.like(a, 0)
+    other_sign = code.bits("xor", code.compare("olt", rest, zero), code.compare("olt", b, zero))
+    moved = code.select(other_sign, code.add(rest, b), rest)
+    return code.select(code.compare("oeq", rest, zero), code.intrinsic("copysign", zero, b), moved)
+
+
+def _float_floor_divide(code: Code, a: Operand, b: Operand) -> Operand:
+    """The whole number of times that b goes into a, as NumPy has it: the nearest one to (a - remainder) / b."""
+    zero, one = code.like(a, 0), code.like(a, 1)
+    rest = library(code, "fmod", a, b)
+    quotient = code.div(code.sub(a, rest), b)
+    other_sign = code.bits("xor", code.compare("olt", rest, zero), code.compare("olt", b, zero))
+    lower = code.bits("and", other_sign, code.compare("one", rest, zero))
+    quotient = code.select(lower, code.sub(quotient, one), quotient)
+    whole = code.intrinsic("floor", quotient)
+    up = code.compare("ogt", code.sub(quotient, whole), code.like(a, 0.5))
+    whole = code.select(up, code.add(whole, one), whole)
+    ratio = code.div(a, b)
+    whole = code.select(code.compare("oeq", quotient, zero), code.intrinsic("copysign", zero, ratio), whole)
+    return code.select(code.compare("oeq", b, zero), ratio, whole)
+
+
+def _integer_floor_divide(code: Code, a: Operand, b: Operand) -> Operand:
+    """a / b rounded down, and 0 for b = 0: float64 holds enough digits for the right integer."""
+    x, y = code.convert("sitofp", a, F64), code.convert("sitofp", b, F64)
+    none, zero = code.compare("eq", b, code.like(b, 0)), code.like(x, 0)
+    quotient = code.intrinsic("floor", code.div(x, code.select(none, code.like(y, 1), y)))
+    # The only one that is too large, -2³¹ / -1, stays -2³¹.
+    quotient = code.select(code.compare("oge", quotient, code.like(x, 2.0**31)), code.like(x, -(2.0**31)), quotient)
+    return code.convert("fptosi", code.select(none, zero, quotient), I32)
+
+
+def _floor_divide(code: Code, a: Operand, b: Operand) -> Operand:
+    return _float_floor_divide(code, a, b) if a.kind.is_float else _integer_floor_divide(code, a, b)
+
+
+def _remainder(code: Code, a: Operand, b: Operand) -> Operand:
+    if a.kind.is_float:
+        return _float_remainder(code, a, b)
+    rest = code.sub(a, code.mul(_integer_floor_divide(code, a, b), b))
+    return code.select(code.compare("eq", b, code.like(b, 0)), code.like(b, 0), rest)
+
+
 def _add_n(code: Code, *operands: Operand) -> Operand:
     total = operands[0]
     for x in operands[1:]:
@@ -344,6 +390,7 @@ LOWERINGS: dict[str, Lowering] = {
     "Exp": Lowering("fd", exp),
     "Expm1": Lowering("fd", expm1),
     "Floor": Lowering("fd", _intrinsic("floor")),
+    "FloorDiv": Lowering("fdi", _floor_divide),
     "Formula": Lowering("fd", _formula),
     "Greater": Lowering("fdi?", _comparison("ogt", "sgt")),
     "GreaterEqual": Lowering("fdi?", _comparison("oge", "sge")),
@@ -363,6 +410,7 @@ LOWERINGS: dict[str, Lowering] = {
     "Maximum": Lowering("fdi", maximum),
     "MaximumNumber": Lowering("fdi", _maximum_number),
     "Minimum": Lowering("fdi", minimum),
+    "Mod": Lowering("fdi", _remainder),
     "Multiply": Lowering("fdi?", _multiply),
     "MultiplyNoNan": Lowering("fd", _multiply_no_nan),
     "Neg": Lowering("fdi", _negative),

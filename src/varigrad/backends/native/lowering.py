@@ -9,14 +9,19 @@ from typing import Any, NamedTuple
 from varigrad.backends.native import (
     clipping,
     convolution,
+    counting,
     creation,
     einsum,
+    linalg,
     losses,
     matmul,
     normalization,
     optimizers,
     pooling,
+    random,
     reduction,
+    resampling,
+    scanning,
     segment,
     shaping,
     slicing,
@@ -43,7 +48,12 @@ RULES: dict[str, Callable[..., Any]] = {
     **einsum.RULES,
     **clipping.RULES,
     **pooling.RULES,
+    **counting.RULES,
     **creation.RULES,
+    **linalg.RULES,
+    **random.RULES,
+    **resampling.RULES,
+    **scanning.RULES,
     **segment.RULES,
     **slicing.RULES,
 }
@@ -201,7 +211,7 @@ class _Lowering:
         for at, value in enumerate(node.outputs):
             home = places[at] if node.is_update else None
             outputs.append(Val(value.shape, kind_of(value.dtype) or OTHER, home=home))
-        self.builder.add(HostCall(node, ready, outputs))
+        self.builder.call_host(node, ready, outputs)
         return [whole(val) for val in outputs]
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from varigrad.backends.native.builder import Builder
+from varigrad.backends.native.code import F64
+from varigrad.backends.native.matmul import product
 from varigrad.backends.native.operations import View
 
 __all__ = ["RULES", "shifted"]
@@ -60,10 +64,31 @@ def _batch_norm(
     return b.map("Add", output, offset_and_scale[0]) if has_offset else output
 
 
+def _window_sum(b: Builder, x: View, depth_radius: int) -> View | None:
+    """Each channel with its neighbours: a product with a band, as in eager mode, where NaN reaches all channels."""
+    if not x.kind.is_float:
+        return None
+    position = np.arange(x.shape[-1])
+    band = abs(position - position[:, None]) <= depth_radius
+    return product(b, x, b.constant(band.astype(np.float64 if x.kind is F64 else np.float32)))
+
+
+def _local_response_normalization(
+    b: Builder, x: View, depth_radius: int, bias: float, alpha: float, beta: float
+) -> View | None:
+    total = _window_sum(b, b.map("Square", x), depth_radius)
+    if total is None:
+        return None
+    divisor = b.map("Add", b.map("Multiply", total, alpha), bias)
+    return b.map("Multiply", x, b.map("Pow", divisor, -beta))
+
+
 RULES: dict[str, Callable[..., Any]] = {
     "FusedBatchNorm": _batch_norm,
+    "LRN": _local_response_normalization,
     "LogSoftmax": _log_softmax,
     "LogSoftmaxGrad": _log_softmax_grad,
     "Softmax": _softmax,
     "SoftmaxGrad": _softmax_grad,
+    "WindowSum": _window_sum,
 }

@@ -8,7 +8,7 @@ from typing import Any
 from varigrad.backends.native.fusion import Step
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.lowering import Lowered
-from varigrad.backends.native.operations import HostCall, Val, View
+from varigrad.backends.native.operations import HostCall, Routine, Val, View
 from varigrad.jit.memory import Interval, plan
 
 __all__ = ["Places"]
@@ -58,7 +58,8 @@ class Places:
         read = {val for step in steps for val in _read(step)}
         for at, step in enumerate(steps):
             made = step.made if isinstance(step, Group) else step.outputs
-            for val in [*_read(step), *[val for val in made if val in read or val.home is not None]]:
+            written = [val for val in made if val in read or val.home is not None or isinstance(step, Routine)]
+            for val in [*_read(step), *written]:
                 if val.root not in self.slot and val.literal is None:
                     lives.setdefault(val.root, []).append(at)
         order = sorted(lives, key=lambda val: lives[val][0])

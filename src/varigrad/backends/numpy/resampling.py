@@ -18,7 +18,7 @@ import numpy as np
 from varigrad.dtypes import Array
 from varigrad.errors import OutOfRangeError
 
-__all__ = ["KERNELS"]
+__all__ = ["KERNELS", "linear_places", "nearest_places"]
 
 Size = tuple[int, int]
 Shape = tuple[int, ...]
@@ -54,7 +54,7 @@ def _positions(new: int, old: int, align_corners: bool, half_pixel_centers: bool
     return ratio * (np.arange(new) + 0.5) - offset if half_pixel_centers else ratio * np.arange(new)
 
 
-def _linear(new: int, old: int, align_corners: bool, half_pixel_centers: bool) -> tuple[Array, Array]:
+def linear_places(new: int, old: int, align_corners: bool, half_pixel_centers: bool) -> tuple[Array, Array]:
     """The two pixels that each new one lies between, and their shares, both `[new, 2]`."""
     position = np.clip(_positions(new, old, align_corners, half_pixel_centers, 0.5), 0, old - 1)
     lower = np.floor(position)
@@ -63,7 +63,8 @@ def _linear(new: int, old: int, align_corners: bool, half_pixel_centers: bool) -
     return np.stack([lower, upper], 1).astype(np.int64), np.stack([1 - share, share], 1)
 
 
-def _nearest(new: int, old: int, align_corners: bool, half_pixel_centers: bool) -> Array:
+def nearest_places(new: int, old: int, align_corners: bool, half_pixel_centers: bool) -> Array:
+    """The pixel that each new one is nearest to."""
     position = _positions(new, old, align_corners, half_pixel_centers, 0.0)
     return np.clip(_rounded(position) if align_corners else np.floor(position), 0, old - 1).astype(np.int64)
 
@@ -84,8 +85,8 @@ def _repeated(blocks: int, places: Array, weights: Array, old: int, dtype: np.dt
 def _bilinear_matrices(shape: Shape, size: Size, dtype: np.dtype[Any], **centers: bool) -> tuple[Any, Any]:
     """The matrices that resize images of a shape: first their columns, then their rows."""
     batch, height, width, _ = shape
-    rows = _repeated(batch, *_linear(size[0], height, **centers), height, dtype)
-    columns = _repeated(batch * size[0], *_linear(size[1], width, **centers), width, dtype)
+    rows = _repeated(batch, *linear_places(size[0], height, **centers), height, dtype)
+    columns = _repeated(batch * size[0], *linear_places(size[1], width, **centers), width, dtype)
     return rows, columns
 
 
@@ -116,8 +117,8 @@ def _resize_bilinear_grad(dy: Array, size: Size, align_corners: bool, half_pixel
 
 def _resize_nearest(images: Array, size: Size, align_corners: bool, half_pixel_centers: bool) -> Array:
     _, height, width, _ = images.shape
-    rows = _nearest(size[0], height, align_corners, half_pixel_centers)
-    columns = _nearest(size[1], width, align_corners, half_pixel_centers)
+    rows = nearest_places(size[0], height, align_corners, half_pixel_centers)
+    columns = nearest_places(size[1], width, align_corners, half_pixel_centers)
     return images.take(rows, 1).take(columns, 2)
 
 
@@ -126,8 +127,8 @@ def _resize_nearest_grad(dy: Array, size: Size, align_corners: bool, half_pixel_
     shape = (batch, *size, channels)
     if not dy.size:
         return np.zeros(shape, dy.dtype)
-    rows = _nearest(new_height, size[0], align_corners, half_pixel_centers)[:, None]
-    columns = _nearest(new_width, size[1], align_corners, half_pixel_centers)[:, None]
+    rows = nearest_places(new_height, size[0], align_corners, half_pixel_centers)[:, None]
+    columns = nearest_places(new_width, size[1], align_corners, half_pixel_centers)[:, None]
     places = (rows * size[1] + columns.T).reshape(-1, 1)
     matrix = _repeated(batch, places, np.ones(places.shape), math.prod(size), dy.dtype)
     return _multiply(matrix.T, dy.reshape(-1, channels)).reshape(shape)
