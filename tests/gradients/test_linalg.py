@@ -116,3 +116,9 @@ def test_the_gradient_of_qr_at_a_zero_on_the_diagonal_where_signs_jump():
 
     gradient = vg.grad(whole)(vg.tensor([[0.0, 2.0, 2.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0]]), weights)
     np.testing.assert_allclose(gradient.numpy(), weights.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_norm_of_a_scalar_has_the_slope_of_its_absolute_value(order):
+    slope = vg.grad(lambda x: vg.norm(x, order))
+    assert [slope(vg.scalar(x)).item() for x in (-3.0, 0.0, 3.0)] == [-1, 0, 1]

@@ -33,9 +33,9 @@ def _norm_grad(dy: Array, x: Array, y: Array, order: float) -> Array:
     """dy and y are the norm's, their axes kept. A zero vector gets zeros, and so does one that dy is 0 for."""
     none = (dy == 0) | (y == 0)
     if order == 2:
-        output = np.multiply(x, dy / y)
+        output = np.asarray(np.multiply(x, dy / y))  # of a scalar, NumPy gives a number
     else:
-        output = np.sign(x) * np.power(np.abs(x) / y, x.dtype.type(order - 1)) * dy
+        output = np.asarray(np.sign(x) * np.power(np.abs(x) / y, x.dtype.type(order - 1)) * dy)
     if _or_reduce(none, None):
         output[np.broadcast_to(none, x.shape)] = 0
     return output
