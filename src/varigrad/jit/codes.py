@@ -11,6 +11,7 @@ from typing import NamedTuple
 __all__ = ["Mentions", "is_library", "is_of_library", "mentions"]
 
 _GLOBAL = frozenset(["LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"])
+_ENCLOSING = frozenset(["LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"])
 _ATTRIBUTE = frozenset(["LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR"])
 _LIBRARIES = frozenset(sys.stdlib_module_names) | {"varigrad", "numpy", "scipy", "pytest", "_pytest"}
 
@@ -18,7 +19,8 @@ _LIBRARIES = frozenset(sys.stdlib_module_names) | {"varigrad", "numpy", "scipy",
 class Mentions(NamedTuple):
     """Names in a piece of code, and in the functions defined in it.
 
-    `chains` are the dotted names that start with a global, such as `("np", "random", "normal")`.
+    `chains` are the dotted names that start with a global or an enclosing function's variable, such as
+    `("np", "random", "normal")`, and the globals and variables alone.
     """
 
     globals: frozenset[str]
@@ -38,12 +40,14 @@ def mentions(code: CodeType) -> Mentions:
         if name in _GLOBAL:
             chain = (instruction.argval,)
             global_names.add(instruction.argval)
+        elif name in _ENCLOSING:
+            chain = (instruction.argval,)
         elif name in _ATTRIBUTE:
             attributes.add(instruction.argval)
             chain = (*chain, instruction.argval) if chain else ()
         else:
             chain = ()
-        if len(chain) > 1:
+        if chain:
             chains.add(chain)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

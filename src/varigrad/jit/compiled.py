@@ -20,7 +20,7 @@ from varigrad.jit.executors import check_executor
 from varigrad.jit.graph import HOST
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
-from varigrad.jit.signature import describe, flatten, replaced
+from varigrad.jit.signature import describe, flatten, replaced, untouched
 from varigrad.jit.straight_line import Stale
 from varigrad.jit.surroundings import Surroundings, look_around
 from varigrad.jit.trace import Trace, variable_places
@@ -93,14 +93,17 @@ class CompiledFunction(Generic[P, R]):
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A compiled method: each object has compilations of its own."""
-        if instance is None:
+        if instance is None or isinstance(self.function, staticmethod):
             return self
         attributes = getattr(instance, "__dict__", {})  # where it is kept, as long as the object
         place = f"_compiled_{self._name}_{id(self):x}"  # a subclass may have another method of the name
         bound = attributes.get(place)
         if bound is None:
             bound = CompiledFunction(MethodType(self.function, instance), self.check, self.executor)
-            bound = attributes.setdefault(place, bound)
+            if isinstance(instance, type):  # the attributes of a class, below @classmethod, are set by itself alone
+                setattr(instance, place, bound)
+            else:
+                bound = attributes.setdefault(place, bound)
         return bound
 
     def __reduce__(self) -> Any:
@@ -165,6 +168,11 @@ class CompiledFunction(Generic[P, R]):
         try:
             if capture.refusal is not None:
                 raise JitError(capture.refusal)
+            if not untouched((given, named), (args, kwargs), iter(capture.stand_ins)):
+                raise JitError(
+                    f"jit: {self._name} changes a list or dict that it is given, of which a compiled function has a "
+                    "copy; return what is new"
+                )
             return self._compile(capture, result, before, reason, key, leaves, objects)
         except Exception as error:  # whatever it is, the function has run
             self._leave_alone(key, error)
@@ -432,8 +440,10 @@ def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -
     if f is None:
         return functools.partial(jit, check=check, executor=executor)
     if not callable(f):
-        raise TypeError(f"jit: f must be a function, got {type(f).__name__}")
-    if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f):
+        kind: str = type(f).__name__
+        order = "; write @classmethod above @vg.jit" if kind == "classmethod" else ""
+        raise TypeError(f"jit: f must be a function, got {kind}{order}")
+    if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
         raise TypeError("jit: f must be a plain function, neither a coroutine function nor a generator")
     check_executor(executor)
     return CompiledFunction(f, check, executor)

@@ -2,12 +2,13 @@
 
 `flatten` takes arguments apart into a key, which is hashed, and leaves, which are inputs of the compiled step: tensors
 and floats. `replaced` puts arguments together again from other leaves; `template_of` does for results what a template
-is: it says how to make the same containers of the results of another call.
+is: it says how to make the same containers of the results of another call; `untouched` says whether a function has left
+its arguments as they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from varigrad.jit.errors import JitError
 from varigrad.ops.creation import tensor
 from varigrad.tensor import Tensor, Variable
 
-__all__ = ["PLAIN", "Build", "describe", "flatten", "replaced", "template_of"]
+__all__ = ["PLAIN", "Build", "describe", "flatten", "replaced", "template_of", "untouched"]
 
 PLAIN = (int, bool, str, bytes, complex, type(None), type(Ellipsis))
 
@@ -94,6 +95,22 @@ def _replaced(value: Any, rest: Any) -> Any:
         filled = {key: _replaced(item, rest) for key, item in cast("dict[Any, Any]", value).items()}
         return filled if kind is dict else kind(filled)
     return next(rest) if _is_array(value) else value
+
+
+def untouched(given: Any, original: Any, leaves: Iterator[Any]) -> bool:
+    """Whether arguments, made of original ones by `replaced`, are as they were made: the same containers and leaves."""
+    kind = cast("Any", type(original))
+    if isinstance(original, Variable) or kind in PLAIN or kind is slice:
+        return given is original
+    if isinstance(original, (list, tuple, dict)) and type(given) is not kind:  # pyright: ignore[reportUnknownArgumentType]
+        return False
+    if isinstance(original, (list, tuple)):
+        items, before = cast("Sequence[Any]", given), cast("Sequence[Any]", original)
+        return len(items) == len(before) and all(untouched(a, b, leaves) for a, b in zip(items, before))
+    if isinstance(original, dict):
+        table, old = cast("dict[Any, Any]", given), cast("dict[Any, Any]", original)
+        return list(table) == list(old) and all(untouched(table[key], old[key], leaves) for key in old)
+    return given is (next(leaves) if kind is float or _is_array(original) else original)
 
 
 def describe(key: Any) -> str:

@@ -9,6 +9,7 @@ or `randomness.NextSeed`, unless the function's own code mentions it.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import operator
 import random
@@ -341,13 +342,20 @@ def _check_no_stream(value: Any, path: str) -> None:
 
 
 def _check_no_clock(chain: tuple[str, ...], function: FunctionType) -> None:
+    """`chain` is a dotted name in the function's code, or in that of functions defined in it."""
     value: Any = function.__globals__.get(chain[0])
+    if chain[0] in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(chain[0])]
+        value = getattr(cell, "cell_contents", None)
     for name in chain[1:]:
-        is_clock = isinstance(value, ModuleType) and value.__name__ == "time"
         value = getattr(value, name, None)
-        if is_clock and callable(value):
-            raise JitError(
-                f"jit: {'.'.join(chain)} in {function.__qualname__} "
-                f"({function.__code__.co_filename}:{function.__code__.co_firstlineno}) gives the time, and a compiled "
-                "function would ask only once; measure outside, or pass the value as an argument"
-            )
+    if not isinstance(value, BuiltinFunctionType):
+        return
+    owner: Any = value.__self__
+    of_dates = owner in (datetime.date, datetime.datetime) and value.__name__ in ("now", "today", "utcnow")
+    if of_dates or value.__module__ == "time":
+        raise JitError(
+            f"jit: {'.'.join(chain)} in {function.__qualname__} "
+            f"({function.__code__.co_filename}:{function.__code__.co_firstlineno}) gives the time, and a compiled "
+            "function would ask only once; measure outside, or pass the value as an argument"
+        )
