@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 import varigrad as vg
@@ -42,3 +43,11 @@ def test_llvm_that_does_not_work_is_told_of_once_and_not_used(monkeypatch):
 
 def test_a_name_chooses():
     assert isinstance(executors.make_executor(Graph([], []), "numpy"), Program)
+
+
+@pytest.mark.parametrize("op", [vg.maximum, vg.minimum, vg.add])
+def test_results_go_into_the_arena_without_a_warning(op):
+    x = vg.ones([2048])
+    f = vg.jit(lambda x: vg.exp(op(vg.exp(x), vg.sin(x))), executor="numpy")
+    for _ in range(2):
+        np.testing.assert_array_equal(f(x).numpy(), f.function(x).numpy())

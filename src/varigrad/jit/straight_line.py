@@ -286,7 +286,7 @@ class _Writer:
         if node.kernel == "Reshape":
             return f"{arguments[0]}.reshape({tuple(node.attrs['shape'])!r})"
         if into is not None and self._takes_memory(node):
-            arguments.append(into)
+            arguments.append(f"out={into}")
         call = f"{self._bind('k', kernel)}({', '.join(arguments)}{self._attrs(node)})"
         # A ufunc gives a scalar where every input has rank 0, and a kernel may.
         if all(value.shape for value in node.outputs):
