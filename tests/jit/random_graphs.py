@@ -1,9 +1,12 @@
 """Random functions of tensors, compiled and as written.
 
-    python -m tests.jit.random_graphs --graphs 10000 --seed 1 --executor numpy
+    python -m tests.jit.random_graphs --graphs 10000 --seed 1 --executor native --threads all
 
-Each is a list of steps that a seed decides: ops on earlier results, assignments to variables, random numbers, gradients
-of the whole, an optimizer's update. It is called several times, with other tensors and another float each time.
+Each is a list of steps that a seed decides: ops on earlier results (`random_steps.py` has them), assignments to
+variables, random numbers, gradients of the whole, an optimizer's update. It is called several times, with other tensors
+and another float each time; some get infinities, NaN and zeros of either sign.
+
+`--threads all` has machine code share even the smallest pieces of work among threads; `one` shares nothing.
 
 NumPy's executor must give the bits of eager mode, for which the one pass that changes how BLAS adds up is left out.
 Machine code must agree as closely as sums in another order let it, in float64 so that no rounding decides which way a
@@ -13,6 +16,7 @@ comparison goes.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import time
@@ -22,49 +26,21 @@ import numpy as np
 import varigrad as vg
 from varigrad.jit.passes import PASSES
 
-CALLS = 3
+from .random_steps import BINARY, ONE, TWO, UNARY, cut
 
-UNARY = {
-    "tanh": vg.tanh,
-    "sigmoid": vg.sigmoid,
-    "relu": vg.relu,
-    "neg": vg.neg,
-    "square": lambda x: vg.tanh(x).square(),
-    "abs": vg.abs,
-    "exp": lambda x: vg.exp(vg.tanh(x)),
-    "log": lambda x: vg.log(x.abs() + 0.5),
-    "sqrt": lambda x: vg.sqrt(x.abs() + 0.25),
-    "softplus": vg.softplus,
-    "leaky_relu": vg.leaky_relu,
-    "elu": vg.elu,
-    "erf": vg.erf,
-    "sin": vg.sin,
-    "clip": lambda x: vg.clip_by_value(x, -0.5, 0.75),
-    "reciprocal": lambda x: vg.reciprocal(x.square() + 1),
-    "identity": lambda x: x.clone(),
-    "times one": lambda x: x * 1,
-    "twice negative": lambda x: vg.neg(vg.neg(x)),
-    "round trip": lambda x: x.reshape([-1]).reshape(x.shape),
-    "cumsum": lambda x: x.reshape([-1]).cumsum(0).reshape(x.shape) * 0.1,
-    "softmax": lambda x: vg.softmax(x.reshape([1, -1])).reshape(x.shape),
-    "log_softmax": lambda x: vg.log_softmax(x.reshape([1, -1])).reshape(x.shape) * 0.1,
-    "sign": lambda x: vg.sign(x) * x,
-    "reverse": lambda x: vg.reverse(x) if x.rank else x,
-    "through integers": lambda x: x + (x > 0.1).cast("int32").cast(x.dtype),
-    "moments": lambda x: (x - x.mean()) / vg.sqrt(vg.moments(x).variance + 0.1),
-}
-BINARY = {
-    "add": vg.add,
-    "sub": vg.sub,
-    "mul": lambda a, b: vg.tanh(a) * b,
-    "div": lambda a, b: a / (b.square() + 1),
-    "maximum": vg.maximum,
-    "minimum": vg.minimum,
-    "squared_difference": lambda a, b: vg.squared_difference(vg.tanh(a), vg.tanh(b)),
-    "where": lambda a, b: vg.where(a > b, a, b * 2),
-    "pow": lambda a, b: vg.pow(a.abs() + 0.5, vg.tanh(b)),
-}
-REDUCTIONS = {"sum": vg.sum, "mean": vg.mean, "max": vg.max, "min": vg.min}
+CALLS = 3
+SIZES = [2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 31, 32, 33, 48, 64, 65, 70]
+AWKWARD = [np.nan, np.inf, -np.inf, 0.0, -0.0]
+OPTIMIZERS = [
+    lambda: vg.train.sgd(0.1),
+    lambda: vg.train.momentum(0.1, 0.9),
+    lambda: vg.train.momentum(0.1, 0.9, True),
+    lambda: vg.train.adagrad(0.1),
+    lambda: vg.train.adadelta(0.1),
+    lambda: vg.train.adam(0.01),
+    lambda: vg.train.adamax(0.01),
+    lambda: vg.train.rmsprop(0.01, momentum=0.5, centered=True),
+]
 
 
 class RandomFunction:
@@ -73,23 +49,29 @@ class RandomFunction:
     def __init__(self, seed: int, dtype: str) -> None:
         self.draw = random.Random(seed)
         self.dtype = dtype
+        self.sizes = [1, 2, *self.draw.sample(SIZES, 2)]
+        self.is_awkward = self.draw.random() < 0.1
         self.shapes = [self._shape() for _ in range(self.draw.randint(1, 3))]
         numbers = np.random.default_rng(seed)
         self.variables = [
             vg.variable(vg.tensor(numbers.normal(size=self._shape()), dtype=dtype))
             for _ in range(self.draw.randint(0, 2))
         ]
-        self.optimizer = self.draw.choice([vg.train.sgd(0.1), vg.train.adam(0.01), vg.train.momentum(0.1, 0.9)])
+        self.optimizer = self.draw.choice(OPTIMIZERS)()
         self.steps = [self.draw.randrange(2**30) for _ in range(self.draw.randint(1, 14))]
         self.mode = self.draw.choice(["value", "value", "gradients", "second", "training"])
 
     def _shape(self) -> list[int]:
-        return [self.draw.choice([1, 2, 3, 5]) for _ in range(self.draw.randint(0, 3))]
+        return [self.draw.choice(self.sizes) for _ in range(self.draw.randint(0, 3))]
 
     def arguments(self, call: int) -> list[object]:
         """The tensors of one call, and a float."""
         numbers = np.random.default_rng(1000 * call + len(self.steps))
-        return [vg.tensor(numbers.normal(size=shape), dtype=self.dtype) for shape in self.shapes] + [0.5 + call]
+        arrays = [np.asarray(numbers.normal(size=shape)) for shape in self.shapes]
+        if self.is_awkward:
+            for array in arrays:
+                array[numbers.uniform(size=array.shape) < 0.1] = numbers.choice(AWKWARD)
+        return [vg.tensor(array, dtype=self.dtype) for array in arrays] + [0.5 + call]
 
     def value(self, *arguments):
         """All results of all steps, as one list."""
@@ -120,36 +102,21 @@ class RandomFunction:
 
     def _step(self, draw: random.Random, values: list, number: float):
         a, b = draw.choice(values), draw.choice(values)
-        kind = draw.choice(
-            ["unary"] * 4 + ["binary"] * 4 + ["reduce"] * 2 + ["product", "shape", "number", "join"] + ["rare"]
-        )
+        kind = draw.choice(["unary"] * 4 + ["binary"] * 4 + ["one"] * 5 + ["two"] * 5 + ["number", "rare"])
         if kind == "binary" and broadcast(a.shape, b.shape):
-            return draw.choice(list(BINARY.values()))(a, b)
-        if kind == "reduce" and a.rank:
-            axes = draw.sample(range(a.rank), draw.randint(1, a.rank))
-            return draw.choice(list(REDUCTIONS.values()))(a, axes, draw.random() < 0.5)
-        if kind == "product":
-            left, right = a.reshape([-1, a.shape[-1] if a.rank else 1]), b.reshape([-1, b.shape[-1] if b.rank else 1])
-            if left.shape[1] == right.shape[0]:
-                return left.mat_mul(right) * 0.3
-            if left.shape[1] == right.shape[1]:
-                return (
-                    left.mat_mul(right.transpose()) if draw.random() < 0.5 else left.mat_mul(right, False, True)
-                ) * 0.3
-            return vg.mat_mul(left, left, True, False) * 0.1
-        if kind == "shape" and a.rank:
-            turned = a.transpose(draw.sample(range(a.rank), a.rank))
-            return turned[(0,) * draw.randint(0, 1)] if turned.rank > 1 else turned
+            return cut(draw.choice(list(BINARY.values()))(a, b))
+        if kind == "one":
+            return cut(draw.choice(list(ONE.values()))(draw, a))
+        if kind == "two":
+            return cut(draw.choice(list(TWO.values()))(draw, a, b))
         if kind == "number":
             return a * (1 - number) + number / 2
-        if kind == "join" and a.rank:
-            return vg.concat([a, a * 2], draw.randrange(a.rank))
         if kind == "rare":
             return self._rare(draw, a)
         return draw.choice(list(UNARY.values()))(a)
 
     def _rare(self, draw: random.Random, a):
-        what = draw.choice(["dropout", "noise", "assign", "pad", "constant", "tidy"])
+        what = draw.choice(["dropout", "noise", "assign", "constant", "tidy"])
         if what == "dropout":
             return vg.dropout(a, 0.5)
         if what == "noise":
@@ -159,8 +126,6 @@ class RandomFunction:
             before = variable * 1
             variable.assign(vg.tanh(variable) + vg.mean(a) * 0.1)
             return before
-        if what == "pad" and a.rank:
-            return vg.pad(a, [[1, 0]] * a.rank)
         if what == "constant":
             return a + vg.linspace(0, 1, 3).sum().cast(self.dtype)
         return vg.tidy(lambda: vg.tanh(a) * vg.sigmoid(a))
@@ -207,15 +172,39 @@ def compare(seed: int, executor: str) -> None:
                 assert np.allclose(a, b, rtol=1e-9, atol=1e-11 * scale, equal_nan=True)
 
 
+class Always:
+    """In place of what measures whether threads pay: they always do."""
+
+    def __init__(self) -> None:
+        self.measuring = False
+
+    def begin(self) -> bool:
+        return True
+
+
+def share_everything(set_attribute=setattr) -> None:
+    """Has machine code divide all its work among threads."""
+    from varigrad.backends.native import kernels, program
+
+    set_attribute(kernels, "_SHARED", 1)
+    set_attribute(program, "Choice", Always)
+
+
 def main() -> None:
     """Tries many, and lists those that disagree."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--graphs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--executor", default="numpy")
+    parser.add_argument("--threads", choices=["one", "usual", "all"], default="usual")
     options = parser.parse_args()
     if options.executor == "numpy":
         PASSES.pop("absorb_transposes")
+    if options.threads == "one":
+        os.environ["VARIGRAD_NUM_THREADS"] = "1"
+    elif options.threads == "all":
+        share_everything()
+    np.seterr(all="ignore")
     failures: dict[str, list[int]] = {}
     started = time.perf_counter()
     for seed in range(options.seed, options.seed + options.graphs):

@@ -1,19 +1,26 @@
 """Some of the random graphs; `random_graphs.py` tries as many as you like."""
 
-import importlib.util
-from pathlib import Path
-
+import numpy as np
 import pytest
 
 from varigrad.jit.passes import PASSES
 
-spec = importlib.util.spec_from_file_location("random_graphs", Path(__file__).with_name("random_graphs.py"))
-random_graphs = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(random_graphs)
+from . import random_graphs
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(60))
 def test_a_random_graph_compiled_as_written(seed, executor, monkeypatch):
     if executor == "numpy":  # to the bits
         monkeypatch.delitem(PASSES, "absorb_transposes")
-    random_graphs.compare(seed, executor)
+    with np.errstate(all="ignore"):
+        random_graphs.compare(seed, executor)
+
+
+@pytest.mark.parametrize("seed", range(60, 90))
+def test_a_random_graph_with_all_work_divided_among_threads(seed, executor, monkeypatch):
+    if executor == "native":
+        random_graphs.share_everything(monkeypatch.setattr)
+    else:
+        monkeypatch.delitem(PASSES, "absorb_transposes")
+    with np.errstate(all="ignore"):
+        random_graphs.compare(seed, executor)
