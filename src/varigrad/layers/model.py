@@ -51,6 +51,7 @@ class LayersModel(Trainable):
         self._layers: list[Layer] = []
         self._user_defined_metadata: dict[str, Any] | None = None
         self._feature_shape: tuple[int | None, ...] | None = None  # of the one input, if only the batch is free
+        self._runners: dict[tuple[Any, ...], Any] = {}
 
     @property
     def layers(self) -> list[Layer]:
@@ -254,10 +255,12 @@ class LayersModel(Trainable):
         rows = each[0].storage.shape[0] if each[0].storage.ndim else 0
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(f"predict: batch_size must be a positive integer, got {batch_size!r}")
+        run = self.prediction()
         if rows <= batch_size or any(isinstance(observer, Tape) for observer in OBSERVERS.get()):
-            return self._run(inputs, False)
+            return run(inputs)
+        last = rows - batch_size  # where a whole batch may start
         parts = [
-            self._run(one_or_list([x[start : start + batch_size] for x in each]), False)
+            run(one_or_list([x[start : start + batch_size] for x in each]), more=max(0, last - start) // batch_size)
             for start in range(0, rows, batch_size)
         ]
         if len(self.outputs) == 1:
@@ -266,7 +269,7 @@ class LayersModel(Trainable):
 
     def predict_on_batch(self, x: Any) -> Any:
         """The model's result outside of training, computed at once. Mirrors `tf.LayersModel.predictOnBatch`."""
-        return self(x, training=False)
+        return self.prediction()(self._fed(x, "predict_on_batch"))
 
     def _explain(self, error: Exception, layer: Layer, x: Any) -> None:
         """Says in which layer an error came up, or raises one that says it better if the input does not fit there."""

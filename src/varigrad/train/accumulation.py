@@ -118,6 +118,12 @@ class GradientAccumulator:
             self.sums.clear(self._present)
             return True
 
+    def discard(self) -> None:
+        """Forgets what has been added since the last update."""
+        with self.sums.lock:
+            if self._batches:
+                self.sums.clear(self._present)
+
     @property
     def _batches(self) -> int:
         return self.sums.batches

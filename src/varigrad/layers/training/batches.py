@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from varigrad.callers import warn_caller
+from varigrad.dtypes import Array
 from varigrad.layers.training.samples import Batch, Samples, read_samples, with_class_weights
 from varigrad.tensor import Tensor
 from varigrad.util import create_shuffled_indices
@@ -40,12 +41,18 @@ class ArrayBatches:
         shuffle: Whether the rows come in another order each epoch; `"batch"` to shuffle the batches only.
         steps: How many batches make an epoch; by default as many as there are. Otherwise the next epoch goes on where
             this one ends, and the rows come round again after the last.
+        epochs: How many epochs there will be, as far as is known.
     """
 
     exhausted: bool = False
 
     def __init__(
-        self, samples: Samples, batch_size: int, shuffle: bool | str = False, steps: int | None = None
+        self,
+        samples: Samples,
+        batch_size: int,
+        shuffle: bool | str = False,
+        steps: int | None = None,
+        epochs: int = 1,
     ) -> None:
         self._samples = samples
         self._shuffle = shuffle
@@ -54,7 +61,11 @@ class ArrayBatches:
         self._size = batch_size
         self.samples: int | None = samples.rows
         self.batch_size: int | None = batch_size
-        self.steps: int | None = -(-samples.rows // batch_size) if steps is None else steps
+        whole, rest = divmod(samples.rows, batch_size)
+        in_all = whole + bool(rest)
+        self.steps: int | None = in_all if steps is None else steps
+        rounds = -(-epochs * self.steps // in_all)
+        self._to_come = {batch_size: rounds * whole, rest: rounds}
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of one more epoch."""
@@ -74,12 +85,16 @@ class ArrayBatches:
         if self._shuffle and self._shuffle != "batch":
             order = create_shuffled_indices(rows)
             for start in starts:
-                yield self._samples.batch(order[start : start + size])
+                yield self._batch(order[start : start + size], min(size, rows - start))
             return
         if self._shuffle == "batch":
             starts = (create_shuffled_indices(len(range(0, rows, size))) * size).tolist()
         for start in starts:
-            yield self._samples.batch(slice(start, start + size))
+            yield self._batch(slice(start, start + size), min(size, rows - start))
+
+    def _batch(self, rows: slice | Array, size: int) -> Batch:
+        self._to_come[size] = more = max(0, self._to_come[size] - 1)
+        return self._samples.batch(rows, more)
 
 
 class IterableBatches:

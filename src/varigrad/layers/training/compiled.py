@@ -41,13 +41,12 @@ class Measure(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """A loss and its weight for each output, None for one that is not trained; what is measured; and how steps run."""
+    """A loss and its weight for each output, None for one that is not trained; and what is measured."""
 
     losses: list[LossFunction | None]
     loss_weights: list[float]
     loss_names: list[str]
     measures: list[Measure]
-    jit: bool
 
     @property
     def names(self) -> list[str]:
@@ -62,7 +61,6 @@ def compiled_with(
     metrics: Any,
     loss_weights: Any,
     weighted_metrics: Any,
-    jit: bool,
 ) -> Compiled:
     """Looks up what `compile` was given.
 
@@ -85,7 +83,7 @@ def compiled_with(
                 found.append(Measure(name, place, metric, weighted))
     labels = _told_apart([*names, *[measure.name for measure in found]])
     measures = [measure._replace(name=label) for measure, label in zip(found, labels[len(names) :])]
-    return Compiled(losses, weights, labels[: len(names)], measures, jit)
+    return Compiled(losses, weights, labels[: len(names)], measures)
 
 
 def _told_apart(labels: Sequence[str]) -> list[str]:

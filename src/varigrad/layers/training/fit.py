@@ -38,7 +38,7 @@ def train(
 ) -> None:
     """Trains a model: the loop of `examples/chapter5_training_loop.py`."""
     compiled = model.compiled(op)
-    optimizer = model.optimizer if accumulate == 1 else GradientAccumulator(model.bare_optimizer, accumulate)
+    optimizer = model.optimizer if accumulate == 1 else model.accumulator(accumulate)
     meter, watch = Meter(compiled), LossWatch(op)
     logs: dict[str, Any] = {}
     model.stop_training = False
@@ -86,10 +86,13 @@ def fit_arrays(
     class_weight: Any,
     sample_weight: Any,
     steps_per_epoch: int | None,
+    epochs: int,
+    initial_epoch: int,
     **options: Any,
 ) -> History:
     """`Trainable.fit`."""
     op = "fit"
+    times = _epochs_left(op, epochs, initial_epoch)
     batch_size = positive_integer(op, "batch_size", batch_size)
     if steps_per_epoch is not None:
         steps_per_epoch = positive_integer(op, "steps_per_epoch", steps_per_epoch)
@@ -112,10 +115,10 @@ def fit_arrays(
             f"{samples.rows} samples"
         )
     samples = with_class_weights(op, model.output_names, samples, class_weight)
-    batches = ArrayBatches(samples, batch_size, shuffle, steps_per_epoch)
+    batches = ArrayBatches(samples, batch_size, shuffle, steps_per_epoch, times)
     size = batch_size if validation_batch_size is None else validation_batch_size
-    validate = None if held_out is None else validation(model, op, held_out, size, validation_steps)
-    return _run(model, op, batches, validate, **options)
+    validate = None if held_out is None else validation(model, op, held_out, size, validation_steps, times)
+    return _run(model, op, batches, validate, epochs=epochs, initial_epoch=initial_epoch, **options)
 
 
 def fit_batches(
@@ -136,12 +139,11 @@ def fit_batches(
     model.compiled(op)
     if batches_per_epoch is not None:
         batches_per_epoch = positive_integer(op, "batches_per_epoch", batches_per_epoch)
-    batches = IterableBatches(
-        model, op, dataset, batches_per_epoch, _epochs_left(op, epochs, initial_epoch), class_weight
-    )
+    times = _epochs_left(op, epochs, initial_epoch)
+    batches = IterableBatches(model, op, dataset, batches_per_epoch, times, class_weight)
     validate = None
     if validation_data is not None:
-        validate = validation(model, op, validation_data, validation_batch_size, validation_batches)
+        validate = validation(model, op, validation_data, validation_batch_size, validation_batches, times)
     return _run(model, op, batches, validate, epochs=epochs, initial_epoch=initial_epoch, **options)
 
 

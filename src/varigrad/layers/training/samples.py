@@ -28,12 +28,16 @@ _HELD = (np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.bool_))
 
 
 class Batch(NamedTuple):
-    """Tensors of one step: the inputs, as the model takes them; targets and weights, each None or one an output."""
+    """Tensors of one step: the inputs, as the model takes them; targets and weights, each None or one an output.
+
+    `more` batches of its size will come, as far as is known.
+    """
 
     x: Any
     y: list[Tensor | None]
     weights: list[Tensor | None]
     size: int
+    more: int = 0
 
 
 class Samples(NamedTuple):
@@ -44,12 +48,16 @@ class Samples(NamedTuple):
     weights: list[Array | None]
     rows: int
 
-    def batch(self, rows: slice | Array) -> Batch:
-        """Tensors of some of the rows."""
+    def batch(self, rows: slice | Array, more: int = 0) -> Batch:
+        """Tensors of some of the rows; `more` batches of that size will come."""
         x = [_rows(each, rows) for each in self.x]
         y = [None if each is None else _rows(each, rows) for each in self.y]
         weights = [None if each is None else _rows(each, rows) for each in self.weights]
-        return Batch(x[0] if len(x) == 1 else x, y, weights, x[0].storage.shape[0])
+        return Batch(x[0] if len(x) == 1 else x, y, weights, x[0].storage.shape[0], more)
+
+    def first(self, batches: int | None, size: int) -> Samples:
+        """The rows of the first batches of a size; all for None."""
+        return self if batches is None else self.part(slice(0, batches * size))
 
     def part(self, rows: slice) -> Samples:
         """Some of the rows, in the same memory."""
@@ -61,8 +69,7 @@ class Samples(NamedTuple):
 
 def _rows(array: Array, rows: slice | Array) -> Tensor:
     """A tensor of memory of its own."""
-    taken = array[rows]
-    return make_tensor(taken.copy() if isinstance(rows, slice) else taken)
+    return make_tensor(array[rows].copy() if isinstance(rows, slice) else array.take(rows, 0))
 
 
 def read_samples(model: Trainable, op: str, x: Any, y: Any, sample_weight: Any = None) -> Samples:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from varigrad.autodiff import variable_grads
-from varigrad.jit import jit
+from varigrad.layers.training.counting import Mean
 from varigrad.layers.training.losses import losses_of
 from varigrad.layers.training.samples import Batch
-from varigrad.layers.training.weighting import scale_to, weighted_mean
+from varigrad.layers.training.weighting import Sums, scale_to, weighted_mean
 from varigrad.ops.arguments import cast_to
 from varigrad.ops.arithmetic import add, mul
 from varigrad.tensor import Tensor, Variable
-from varigrad.train import GradientAccumulator
+from varigrad.train.accumulation import GradientSums
 
 if TYPE_CHECKING:
-    from varigrad.layers.training.compiled import AnyOptimizer, Compiled
+    from varigrad.layers.training.compiled import Compiled
     from varigrad.layers.training.trainable import Trainable
+    from varigrad.train import Optimizer
 
-__all__ = ["Meter", "Seen", "Step", "make_step", "run_batch", "train_step"]
+__all__ = ["Meter", "Results", "Seen", "counting", "run_batch", "train_step"]
 
 
-class Seen(NamedTuple):
+class Results(NamedTuple):
     """What a batch came to: the loss to be made small, that of each output, the outputs and their masks."""
 
     loss: Tensor
@@ -32,41 +33,36 @@ class Seen(NamedTuple):
     masks: list[Tensor | None]
 
 
-# Takes a step of training on a batch.
-Step: TypeAlias = Callable[[Batch], Seen]
+class Seen(NamedTuple):
+    """What is measured of a batch: the losses; the sums of each metric that is a mean over samples; and for other
+    metrics, which count for themselves, outputs and their masks."""
 
-
-def make_step(model: Trainable, compiled: Compiled, optimizer: AnyOptimizer, weights: list[Variable]) -> Step:
-    """The step that trains these weights of a model."""
-    if not compiled.jit or isinstance(optimizer, GradientAccumulator):  # which counts batches between its updates
-        return lambda batch: train_step(model, compiled, batch, optimizer, weights)
-
-    @jit
-    def step(x: Any, y: list[Tensor | None], sample_weights: list[Tensor | None]) -> tuple[Any, ...]:
-        return tuple(train_step(model, compiled, Batch(x, y, sample_weights, 0), optimizer, weights))
-
-    return lambda batch: Seen(*step(batch.x, batch.y, batch.weights))
+    loss: Tensor
+    losses: list[Tensor | None]
+    sums: list[Sums | None]
+    outputs: list[Tensor | None]
+    masks: list[Tensor | None]
 
 
 def train_step(
-    model: Trainable, compiled: Compiled, batch: Batch, optimizer: AnyOptimizer, weights: list[Variable]
-) -> Seen:
-    """One step of training: the gradients of the loss, applied to the weights that are trained."""
-    seen: list[Seen] = []
+    model: Trainable, compiled: Compiled, batch: Batch, optimizer: Optimizer | GradientSums, weights: Sequence[Variable]
+) -> Results:
+    """One step of training: the gradients of the loss, applied to the weights that are trained, or added up."""
+    results: list[Results] = []
 
     def loss() -> Tensor:
-        seen.append(run_batch(model, compiled, batch, training=True))
-        return seen[0].loss
+        results.append(run_batch(model, compiled, batch, training=True))
+        return results[0].loss
 
     _, grads = variable_grads(loss, weights)
-    if isinstance(optimizer, GradientAccumulator):
-        optimizer.apply_gradients(grads, batch.size)
+    if isinstance(optimizer, GradientSums):
+        optimizer.add(grads, batch.size)
     else:
         optimizer.apply_gradients(grads)
-    return seen[0]
+    return results[0]
 
 
-def run_batch(model: Trainable, compiled: Compiled, batch: Batch, training: bool) -> Seen:
+def run_batch(model: Trainable, compiled: Compiled, batch: Batch, training: bool) -> Results:
     """The model's outputs for a batch, and their loss: the outputs' losses by their weights, and the penalties."""
     outputs, masks = _outputs(model, batch.x, training)
     losses: list[Tensor | None] = []
@@ -84,7 +80,7 @@ def run_batch(model: Trainable, compiled: Compiled, batch: Batch, training: bool
         total = part if total is None else add(total, part)
     for penalty in model.calculate_losses():
         total = penalty if total is None else add(total, penalty)
-    return Seen(cast("Tensor", total), losses, outputs, masks)
+    return Results(cast("Tensor", total), losses, outputs, masks)
 
 
 def _outputs(model: Trainable, x: Any, training: bool) -> tuple[list[Tensor], list[Tensor | None]]:
@@ -130,12 +126,16 @@ class Meter:
         self._samples += batch.size
         for name, value in logs.items():
             self._totals[name] = self._totals.get(name, 0.0) + value * batch.size
-        for name, output, metric, weighted in self._measures:
+        for (name, output, metric, weighted), sums in zip(self._measures, seen.sums):
             y = batch.y[output]
-            if y is not None:
-                weights = _counting(batch.weights[output] if weighted else None, seen.masks[output])
+            if y is None:
+                continue
+            if sums is not None:
+                cast("Mean", metric).add(sums)
+            else:
+                weights = counting(batch.weights[output] if weighted else None, seen.masks[output])
                 metric.update_state(y, seen.outputs[output], weights)
-                logs[name] = metric.batch_value()
+            logs[name] = metric.batch_value()
         return logs
 
     def means(self) -> dict[str, float]:
@@ -144,7 +144,7 @@ class Meter:
         return means | {measure.name: measure.metric.result() for measure in self._measures}
 
 
-def _counting(weights: Tensor | None, mask: Tensor | None) -> Tensor | None:
+def counting(weights: Tensor | None, mask: Tensor | None) -> Tensor | None:
     """How much each sample, or each of its steps, counts in a metric."""
     if mask is None:
         return weights

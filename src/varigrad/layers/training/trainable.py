@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from itertools import islice
 from typing import TYPE_CHECKING, Any
+from weakref import WeakMethod
 
 import numpy as np
 
 from varigrad.callbacks.base import History
 from varigrad.callbacks.progress import format_logs
+from varigrad.callers import warn_caller
+from varigrad.jit import JitError, JitWarning
+from varigrad.jit.deferred import Deferred
 from varigrad.keywords import takes_options
 from varigrad.layers.arguments import boolean, positive_integer
 from varigrad.layers.base import Layer
@@ -21,14 +24,17 @@ from varigrad.layers.training.config import load_training_config, training_confi
 from varigrad.layers.training.copied import CopiedOptimizer, copied_optimizer, optimizer_for
 from varigrad.layers.training.evaluation import as_scalars, evaluate_batches
 from varigrad.layers.training.fit import fit_arrays, fit_batches
-from varigrad.layers.training.samples import read_samples, with_class_weights
-from varigrad.layers.training.step import Meter, Step, make_step, run_batch
+from varigrad.layers.training.running import Refused, Runner, evaluation_of, prediction_of, training_of
+from varigrad.layers.training.samples import Batch, read_samples, with_class_weights
+from varigrad.layers.training.step import Meter, Seen
 from varigrad.train import GradientAccumulator, Optimizer
 
 if TYPE_CHECKING:
     from varigrad.layers.symbolic import SymbolicTensor
 
 __all__ = ["Trainable"]
+
+_MOST_RUNNERS = 32
 
 
 class Trainable(Layer):
@@ -45,9 +51,14 @@ class Trainable(Layer):
     stop_training: bool = False
     _compiled: Compiled | None = None
     _optimizer: AnyOptimizer | CopiedOptimizer | None = None
+    # Whether steps are compiled; what compile was given.
+    jit: bool | None = None
     _meter: Meter | None = None
-    _training_steps: dict[tuple[int, ...], Step]
+    _runners: dict[tuple[Any, ...], Any]  # what runs batches, as it is written or compiled
+    _is_told = False  # why something is not compiled
     _in_training = False
+    # What says nothing about what a step does.
+    moved_on = ("history", "stop_training", "_meter", "_runners", "_is_told", "_in_training")
 
     if TYPE_CHECKING:
 
@@ -65,7 +76,7 @@ class Trainable(Layer):
         metrics: Any = None,
         loss_weights: Any = None,
         weighted_metrics: Any = None,
-        jit: bool = False,
+        jit: bool | None = None,
     ) -> None:
         """Says how the model is to be trained. Mirrors `tf.LayersModel.compile`.
 
@@ -82,8 +93,11 @@ class Trainable(Layer):
                 perhaps a dict of them by output. See `vg.metrics`.
             loss_weights: Factors for the losses of the outputs, as a list or dict.
             weighted_metrics: Like `metrics`, but sample weights and class weights count in them.
-            jit: Whether training compiles its steps with `vg.jit`, which makes them faster, and rounds some sums in
-                another order; steps of accumulated gradients are not compiled.
+            jit: Whether batches run compiled, as by `vg.jit`: of training, evaluation and prediction. By default they
+                do from where it pays: after the first batch where many like it are to come, later or never where
+                there are few. What cannot be compiled, because it looks at values, say, runs as it is written, and a
+                `vg.JitWarning` names the line. With True they are compiled at once, and what cannot be is an error
+                after the batch. With False everything runs as it is written.
 
         Raises:
             ValueError: A name is unknown, or something is given for another number of outputs.
@@ -97,8 +111,9 @@ class Trainable(Layer):
         if not self.outputs:
             raise ValueError(f"compile: {self.name} has no layers yet; add some first")
         chosen = get_optimizer(optimizer)
-        compiled = compiled_with(self.output_names, self.outputs, loss, metrics, loss_weights, weighted_metrics, jit)
-        self._optimizer, self._compiled, self._meter, self._training_steps = chosen, compiled, None, {}
+        compiled = compiled_with(self.output_names, self.outputs, loss, metrics, loss_weights, weighted_metrics)
+        self.jit = jit if jit is None else boolean("compile", "jit", jit)
+        self._optimizer, self._compiled, self._meter, self._runners = chosen, compiled, None, {}
         self.loss, self.metrics, self.loss_weights = loss, metrics, loss_weights
 
     def compiled(self, op: str) -> Compiled:
@@ -338,7 +353,7 @@ class Trainable(Layer):
         if not isinstance(verbose, (int, np.integer)):
             raise TypeError(f"evaluate: verbose must be 0 or 1, got {verbose!r:.100}")
         samples = read_samples(self, "evaluate", x, y, sample_weight)
-        found = evaluate_batches(self, "evaluate", islice(ArrayBatches(samples, size).epoch(), limit))
+        found = evaluate_batches(self, "evaluate", ArrayBatches(samples.first(limit, size), size).epoch())
         if verbose:
             print(format_logs(found))
         return as_scalars(found)
@@ -418,7 +433,7 @@ class Trainable(Layer):
         compiled = self.compiled("test_on_batch")
         boolean("test_on_batch", "reset_metrics", reset_metrics)
         batch = read_samples(self, "test_on_batch", x, y, sample_weight).batch(slice(None))
-        return self._measured(compiled, batch, run_batch(self, compiled, batch, training=False), reset_metrics)
+        return self._measured(compiled, batch, self.evaluation_step()(batch), reset_metrics)
 
     def reset_metrics(self) -> None:
         """Begins anew the means that `train_on_batch` and `test_on_batch` give with `reset_metrics=False`."""
@@ -431,15 +446,51 @@ class Trainable(Layer):
         values = list(logs.values() if reset else self._meter.means().values())
         return values[0] if len(values) == 1 else values
 
-    def step_with(self, optimizer: AnyOptimizer) -> Step:
-        """The step of training on a batch, for the weights that are trained now."""
+    def step_with(self, optimizer: AnyOptimizer) -> Callable[[Batch], Seen]:
+        """What takes a step of training on a batch, for the weights that are trained now."""
         compiled, weights = self.compiled("fit"), self.trainable_weights
-        if not compiled.jit:
-            return make_step(self, compiled, optimizer, weights)
-        key = (id(optimizer), *map(id, weights))  # of objects that the step keeps alive
-        if key not in self._training_steps:
-            self._training_steps[key] = make_step(self, compiled, optimizer, weights)
-        return self._training_steps[key]
+        key = ("training", id(optimizer), *map(id, weights))  # of objects that the step keeps alive
+        return self._runner(key, lambda jit, refused: training_of(self, compiled, optimizer, weights, jit, refused))
+
+    def evaluation_step(self) -> Runner:
+        """What evaluates a batch."""
+        compiled = self.compiled("evaluate")
+        return self._runner(("evaluation",), lambda jit, refused: evaluation_of(self, compiled, jit, refused))
+
+    def prediction(self) -> Deferred:
+        """What gives the outputs for inputs, tensors of the shapes that the model takes, outside of training."""
+        return self._runner(("prediction",), lambda jit, refused: prediction_of(self, jit, refused))
+
+    def accumulator(self, every: int) -> GradientAccumulator:
+        """The optimizer, for one update in so many batches; nothing has been added up yet."""
+        optimizer = self.bare_optimizer
+        found = self._runner(
+            ("accumulator", id(optimizer), every), lambda jit, refused: GradientAccumulator(optimizer, every)
+        )
+        found.discard()
+        return found
+
+    def _runner(self, key: tuple[Any, ...], make: Callable[[bool | None, Refused], Any]) -> Any:
+        """What is made for each key and kept, as its compilations are with it; that which came first is forgotten."""
+        key = (*key, self.jit)
+        if key not in self._runners:
+            if len(self._runners) >= _MOST_RUNNERS:
+                del self._runners[next(iter(self._runners))]
+            told = WeakMethod(self.refused)  # which must not keep the model
+            self._runners[key] = make(self.jit, lambda reason: (told() or _nobody)(reason))
+        return self._runners[key]
+
+    def refused(self, reason: str) -> None:
+        """What cannot be compiled is an error if that was insisted upon, and else a warning, the first time."""
+        if self.jit:
+            raise JitError(reason)
+        if not self._is_told:
+            self._is_told = True
+            warn_caller(
+                f"{self.name}: what cannot be compiled runs as it is written, which is slower. {reason}; or say "
+                "compile(jit=False)",
+                JitWarning,
+            )
 
     @contextmanager
     def training_now(self, op: str) -> Generator[None]:
@@ -459,7 +510,7 @@ class Trainable(Layer):
     def __getstate__(self) -> dict[str, Any]:
         # Steps are made for this model's weights, not for a copy's.
         optimizer = None if self._optimizer is None else copied_optimizer(self.optimizer, self.weights)
-        fresh: dict[str, Any] = {"_training_steps": {}, "_meter": None, "_in_training": False, "_optimizer": optimizer}
+        fresh: dict[str, Any] = {"_runners": {}, "_meter": None, "_in_training": False, "_optimizer": optimizer}
         return {**super().__getstate__(), **fresh}
 
     def get_training_config(self) -> dict[str, Any]:
@@ -485,3 +536,7 @@ class Trainable(Layer):
             ValueError: It is not of that form, or asks for what is unknown here.
         """
         self.compile(**load_training_config(config))
+
+
+def _nobody(reason: str) -> None:
+    """Hears of what a model that is gone could not compile."""
