@@ -252,6 +252,22 @@ def test_attributes_of_an_object_passed_as_an_argument_count():
     assert f(first, x).item() == 7
 
 
+def test_an_attribute_that_only_one_of_many_objects_mentions_counts():
+    class Part:
+        def __init__(self, weight, work):
+            self.weight = weight
+            self.work = work
+
+    parts = [Part(1.0, lambda part: 1.0) for _ in range(30)]
+    parts[17].work = lambda part: part.weight
+    f = vg.jit(lambda x: sum([part.work(part) for part in parts]) * x)
+    x = vg.scalar(1.0)
+    assert f(x).item() == f(x).item() == 30
+    parts[17].weight = 4.0
+    assert f(x).item() == f(x).item() == 33
+    assert f.compilations == 2
+
+
 def test_a_compiled_method_has_compilations_for_each_object():
     class Model:
         def __init__(self, scale):

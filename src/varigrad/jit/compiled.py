@@ -190,7 +190,7 @@ class CompiledFunction(Generic[P, R]):
     ) -> Any:
         """Makes a program of what a call did, and returns what the call gave."""
         graph, build = capture.finish(result)
-        after = look_around(self.function, objects)
+        after = look_around(self.function, objects, before)
         unfit = capture.unfit + [f"it changes {change}" for change in changes(before, after)]
         if any(after.hosts.isdisjoint(map(id, owners(node))) for node in graph.nodes if node.kernel == HOST):
             unfit.append(

@@ -14,7 +14,7 @@ import functools
 import operator
 import random
 import sys
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from types import (
     BuiltinFunctionType,
@@ -59,12 +59,21 @@ class Place(NamedTuple):
         return id(self.container), self.key
 
 
+class _Mentioned(NamedTuple):
+    """Names of attributes: all that code mentions, and those that the code of others than VariGrad does; and whether
+    attributes are looked up by names that the code does not tell."""
+
+    names: frozenset[str] = frozenset()
+    own_names: frozenset[str] = frozenset()
+    everything: bool = False
+
+
 class Surroundings(NamedTuple):
     """All places found; the containers whose length counts, and mutable contents that are compared as a whole.
 
     `streams` are generators of random numbers: their path, a function that gives their state, and their state. `seen`
     are the identities of all that was looked into, places found there or not; `hosts` those of objects that vouch for
-    themselves.
+    themselves. `mentioned` is what the code that was looked into mentions.
     """
 
     places: list[Place]
@@ -73,6 +82,7 @@ class Surroundings(NamedTuple):
     streams: list[tuple[str, Callable[[], Any], Any]]
     seen: set[int]
     hosts: set[int]
+    mentioned: _Mentioned
 
     def with_vouched_of(self, earlier: Surroundings) -> Surroundings:
         """These, but vouched places as they were earlier: what a call found there decides what it did."""
@@ -83,6 +93,8 @@ class Surroundings(NamedTuple):
 # Values that nothing inside can change, beyond those of `PLAIN`.
 _LEAVES = (*PLAIN, float, Tensor, np.dtype, np.ufunc, np.generic, BuiltinFunctionType, range)
 _SEQUENCES = (list, tuple, deque)
+_CODE = (FunctionType, MethodType, type, ModuleType, functools.partial)
+_EXPLORED = 4  # objects of a class that are looked into for names, before all are for what stands in them
 _LONG = 64  # items from which on numbers and texts are compared as a whole
 _NUMBERS = frozenset([int, float, bool, str, type(None)])
 # What finds attributes by names that are not written in the code.
@@ -124,28 +136,39 @@ def _state_of_numpy() -> Any:
     return name, key.tobytes(), rest
 
 
-def look_around(function: Callable[..., Any], objects: Sequence[Any] = ()) -> Surroundings:
+def look_around(
+    function: Callable[..., Any], objects: Sequence[Any] = (), earlier: Surroundings | None = None
+) -> Surroundings:
     """The surroundings of a function that is called with these objects among its arguments.
+
+    Args:
+        function: The function.
+        objects: The objects.
+        earlier: What it saw before a call: it mentions the same names, mostly, and is done sooner if they are known.
 
     Raises:
         JitError: The function's code mentions something whose next value nobody can foresee.
     """
     walk = _Walk()
-    known = -1
-    # Code reached through an attribute may mention names that matter for objects looked at before.
-    while known != len(walk.names):
-        known = len(walk.names)
-        walk.start()
-        walk.follow(function, "the function")
-        for item in objects:
-            walk.follow(item, f"the {type(item).__name__} passed as an argument")
-        walk.finish()
+    if earlier is not None:
+        walk.mentioned = earlier.mentioned
+    # Code reached through an attribute may mention names that matter for objects looked at before. Most of them are
+    # found among few objects of each class, so that all are looked at once or twice only.
+    for most in (_EXPLORED, None) if earlier is None else (None,):
+        known = None
+        while known != walk.mentioned:
+            known = walk.mentioned
+            walk.start(most)
+            walk.follow(function, "the function")
+            for item in objects:
+                walk.follow(item, f"the {type(item).__name__} passed as an argument")
+            walk.finish()
     # Python's and NumPy's own generators may be drawn from by anybody.
     streams = [*walk.streams, ("Python's random numbers", random.getstate, random.getstate())]
     if "numpy.random" in sys.modules:
         streams.append(("NumPy's random numbers", _state_of_numpy, _state_of_numpy()))
     places = list(walk.places.values())
-    return Surroundings(places, walk.containers, walk.contents, streams, walk.looked_into, walk.hosts)
+    return Surroundings(places, walk.containers, walk.contents, streams, walk.looked_into, walk.hosts, walk.mentioned)
 
 
 class _Walk:
@@ -153,9 +176,21 @@ class _Walk:
         self.names: set[str] = set()
         self.own_names: set[str] = set()  # those that the code of others than VariGrad mentions
         self.everything = False  # whether attributes are looked up by names that the code does not tell
-        self.start()
+        self.start(None)
 
-    def start(self) -> None:
+    @property
+    def mentioned(self) -> _Mentioned:
+        """What the code met so far mentions."""
+        return _Mentioned(frozenset(self.names), frozenset(self.own_names), self.everything)
+
+    @mentioned.setter
+    def mentioned(self, known: _Mentioned) -> None:
+        self.names, self.own_names, self.everything = set(known.names), set(known.own_names), known.everything
+
+    def start(self, most: int | None) -> None:
+        """Begins anew, with the names known so far; `most` is how many objects of a class are looked into."""
+        self._most = most
+        self._met: defaultdict[type, int] = defaultdict(int)
         self.places: dict[tuple[int, Any], Place] = {}
         self.containers: list[tuple[Any, int, str, bool]] = []
         self.contents: list[tuple[Any, Any, str]] = []
@@ -164,11 +199,17 @@ class _Walk:
         self.hosts: set[int] = set()
         self._seen: dict[int, Any] = {}
         self._classes: set[tuple[type, bool]] = set()
+        self._of_classes: dict[type, tuple[list[str], list[str]]] = {}
         self._pending: list[tuple[Any, str, bool]] = []
 
     def finish(self) -> None:
         while self._pending:
-            self._look_into(*self._pending.pop())
+            value, path, counted = self._pending.pop()
+            if self._most is not None and hasattr(value, "__dict__") and not isinstance(value, _CODE):
+                self._met[type(value)] += 1
+                if self._met[type(value)] > self._most:
+                    continue
+            self._look_into(value, path, counted)
 
     def follow(self, value: Any, path: str, counted: bool = False) -> None:
         """Looks into a value, later and once; `counted` says that VariGrad counts the changes inside."""
@@ -310,16 +351,25 @@ class _Walk:
             )
             for name in sorted(names.difference(getattr(cls, "moved_on", ()))):
                 self.note(operator.getitem, attributes, name, f"{path}.{name}", counted=counted, inside=inside)
-        for name in _slots(cls):
-            if name in self.names or self.everything:
-                self.note(getattr, value, name, f"{path}.{name}", counted=counted, inside=inside)
-        for base in cls.__mro__:
-            for name in self.names & vars(base).keys():
-                # What an object has of its class, until it gets one of its own.
-                plain = isinstance(vars(base)[name], (*PLAIN, float, list, dict))
-                if plain and not (isinstance(attributes, dict) and name in attributes):
-                    self.note(getattr, value, name, f"{path}.{name}", counted=counted)
+        slots, plain = self._of_class(cls)
+        for name in slots:
+            self.note(getattr, value, name, f"{path}.{name}", counted=counted, inside=inside)
+        for name in plain:
+            if not (isinstance(attributes, dict) and name in attributes):
+                self.note(getattr, value, name, f"{path}.{name}", counted=counted)
         self._class(cls, path, made=True)
+
+    def _of_class(self, cls: Any) -> tuple[list[str], list[str]]:
+        """The slots of a class's objects, and what these have of their class until they get one of their own."""
+        found = self._of_classes.get(cls)
+        if found is None:
+            slots = [name for name in _slots(cls) if name in self.names or self.everything]
+            bases: tuple[type, ...] = cls.__mro__
+            members = [member for base in bases for member in vars(base).items()]
+            kinds = (*PLAIN, float, list, dict)
+            plain = [name for name, member in members if name in self.names and isinstance(member, kinds)]
+            found = self._of_classes[cls] = slots, plain
+        return found
 
 
 def _items(container: Any) -> Any:
