@@ -1,11 +1,14 @@
 """Complaints about compiled functions that people have reported of other libraries, made impossible here."""
 
+import os
+import sys
 import types
 
 import numpy as np
 import pytest
 
 import varigrad as vg
+from varigrad.backends.native.threads import worker_count
 
 # jax-ml/jax#1426, #1348, #7332: a number read from outside a compiled function is frozen at its first value and later
 # changes are ignored.
@@ -73,3 +76,29 @@ def test_a_learning_rate_assigned_between_steps_counts_and_does_not_recompile():
     step(vg.scalar(1.0))
     assert w.item() == pytest.approx(-0.11)
     assert step.compilations == 1
+
+
+# pytorch/pytorch#3146, #80777: small models run slower with the default threads than with one, and spin all cores while
+# idle. How fast they are is measured by `benchmarks/calls.py --parts threads`: default against one thread, two
+# processes at once, a loop that sleeps. tensorflow/tfjs#302, #628, fitting a single sample, by `--parts sample`.
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="machine code shares its work with other threads on Linux alone")
+@pytest.mark.parametrize(
+    ("settings", "threads"),
+    [
+        ({}, 8),
+        ({"OMP_NUM_THREADS": "1"}, 1),
+        ({"OMP_NUM_THREADS": "3"}, 3),
+        ({"VARIGRAD_NUM_THREADS": "1"}, 1),
+        ({"VARIGRAD_NUM_THREADS": "2", "OMP_NUM_THREADS": "5"}, 2),
+        ({"OMP_NUM_THREADS": "64"}, 8),  # no more than there are cores
+    ],
+)
+def test_settings_of_threads_are_obeyed(settings, threads, monkeypatch):
+    for name in ("VARIGRAD_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)))
+    assert worker_count() + 1 == threads
