@@ -207,15 +207,18 @@ def _groups(variables: Iterable[Variable], fills: Sequence[float]) -> Iterator[S
     """Groups for variables that are first met together: small ones share a group with those of their dtype, a large one
     has a group alone."""
     open_groups: dict[np.dtype[np.generic], list[Variable]] = {}
+    sizes: dict[np.dtype[np.generic], int] = {}  # of the open groups
     for variable in variables:
         size, dtype = variable.storage.size, variable.storage.dtype
         if size > _SMALL:
             yield SlotGroup([variable], fills)
             continue
         members = open_groups.setdefault(dtype, [])
-        if members and sum(v.storage.size for v in members) + size > _GROUP:
+        if members and sizes[dtype] + size > _GROUP:
             yield SlotGroup(members, fills)
             members = open_groups[dtype] = []
+            sizes[dtype] = 0
         members.append(variable)
+        sizes[dtype] = sizes.get(dtype, 0) + size
     for members in open_groups.values():
         yield SlotGroup(members, fills)
