@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -33,41 +34,36 @@ def plan(intervals: Sequence[Interval]) -> Plan:
     Plan(offsets=[0, 64, 0], size=128)
     """
     offsets = [0] * len(intervals)
-    free: list[tuple[int, int]] = []  # (offset, size) of gaps, in order
+    free: list[tuple[int, int]] = []  # (offset, size) of gaps that do not touch, in order
     size = 0
     alive: list[tuple[int, int, int]] = []  # (end, offset, size), a heap
     for index in sorted(range(len(intervals)), key=lambda i: intervals[i].start):
         interval = intervals[index]
-        ended: list[tuple[int, int]] = []
         while alive and alive[0][0] < interval.start:
-            ended.append(heappop(alive)[1:])
-        if ended:
-            free = _merged([*free, *ended])
+            _, offset, length = heappop(alive)
+            _give_back(free, offset, length)
         needed = -(-interval.size // ALIGNMENT) * ALIGNMENT
-        fitting = [gap for gap in free if gap[1] >= needed]
-        if fitting:
-            offset, length = min(fitting, key=lambda gap: gap[1])
-            free.remove((offset, length))
+        at = min((at for at, gap in enumerate(free) if gap[1] >= needed), key=lambda at: free[at][1], default=None)
+        if at is not None:
+            offset, length = free.pop(at)
             if length > needed:
-                free.append((offset + needed, length - needed))
+                free.insert(at, (offset + needed, length - needed))
         else:
             # A gap at the arena's end grows.
-            last = next(((o, n) for o, n in free if o + n == size), None)
-            offset = size if last is None else last[0]
-            if last is not None:
-                free.remove(last)
+            offset = free.pop()[0] if free and sum(free[-1]) == size else size
             size = offset + needed
         offsets[index] = offset
         heappush(alive, (interval.end, offset, needed))
     return Plan(offsets, size)
 
 
-def _merged(gaps: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Gaps that touch, as one."""
-    merged: list[tuple[int, int]] = []
-    for offset, size in sorted(gaps):
-        if merged and merged[-1][0] + merged[-1][1] == offset:
-            merged[-1] = merged[-1][0], merged[-1][1] + size
-        else:
-            merged.append((offset, size))
-    return merged
+def _give_back(free: list[tuple[int, int]], offset: int, size: int) -> None:
+    """Adds a gap, as one with those that it touches."""
+    at = bisect_left(free, (offset, 0))
+    if at < len(free) and offset + size == free[at][0]:
+        size += free.pop(at)[1]
+    if at and sum(free[at - 1]) == offset:
+        at -= 1
+        before, length = free.pop(at)
+        offset, size = before, length + size
+    free.insert(at, (offset, size))
