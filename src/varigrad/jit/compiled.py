@@ -170,7 +170,7 @@ class CompiledFunction(Generic[P, R]):
                 raise JitError(capture.refusal)
             if not untouched((given, named), (args, kwargs), iter(capture.stand_ins)):
                 raise JitError(
-                    f"jit: {self._name} changes a list or dict that it is given, of which a compiled function has a "
+                    f"jit: {self._name} changes a list, dict or dataclass that it is given, of which a compiled function has a "
                     "copy; return what is new"
                 )
             return self._compile(capture, result, before, reason, key, leaves, objects)
@@ -209,7 +209,8 @@ class CompiledFunction(Generic[P, R]):
                 del self._traces[next(iter(self._traces))]
             self._compilations += 1
             self._history.append(reason)
-            self._warn_if_often(traces, reason)
+            if not self.lenient:
+                self._warn_if_often(traces, reason)
         return build(capture.output_tensors, leaves)
 
     def _leave_alone(self, key: Any, error: Exception) -> None:

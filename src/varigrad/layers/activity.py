@@ -24,6 +24,7 @@ class PenalizesActivity(Layer):
     """
 
     activity_regularizer: Regularizer | None = None
+    moved_on = ("_activity",)  # of the running step, which a compiled step does without
 
     def _penalized(self, y: Tensor, training: bool | None) -> Tensor:
         """The result, whose penalty is remembered if the call is a step of training."""

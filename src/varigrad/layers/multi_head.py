@@ -75,6 +75,7 @@ class MultiHeadAttention(PenalizesActivity, ScoringLayer):
     ((1, 5, 6), (1, 2, 5, 5), [0.5, 0.5, 0.0, 0.0, 0.0])
     """
 
+    moved_on = (*PenalizesActivity.moved_on, *ScoringLayer.moved_on)
     fields = (
         "num_heads",
         "key_dim",

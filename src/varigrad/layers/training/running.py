@@ -21,7 +21,7 @@ from varigrad.train import GradientAccumulator
 if TYPE_CHECKING:
     from varigrad.layers.training.trainable import Trainable
 
-__all__ = ["Refused", "Runner", "evaluation_of", "prediction_of", "training_of"]
+__all__ = ["AccumulatingRunner", "Refused", "Runner", "evaluation_of", "prediction_of", "training_of"]
 
 # Told why something cannot be compiled.
 Refused = Callable[[str], None]
@@ -64,6 +64,11 @@ class Runner:
     def __call__(self, batch: Batch) -> Seen:
         return Seen(*self._run(batch.x, batch.y, batch.weights, more=batch.more))
 
+    @property
+    def compilations(self) -> int:
+        """How often it was compiled."""
+        return self._run.compilations
+
     def _compiled(self) -> Deferred:
         alone = {measure.output for measure, count in zip(self._measures, self._counters) if count is None}
         make_work, counters = self._make_work, self._counters
@@ -77,6 +82,26 @@ class Runner:
             self._counters = [None if out else count for out, count in zip(theirs, self._counters)]
             self._run = self._compiled()
         self._tell(reason)
+
+
+class AccumulatingRunner:
+    """Steps that add up gradients, and the update where the last of a group has run: each compiled by itself."""
+
+    def __init__(self, step: Runner, optimizer: GradientAccumulator, update: Callable[[], Any]) -> None:
+        self._step = step
+        self._optimizer = optimizer
+        self._update = update
+
+    def __call__(self, batch: Batch) -> Seen:
+        seen = self._step(batch)
+        if self._optimizer.is_due:
+            self._update()
+        return seen
+
+    @property
+    def compilations(self) -> int:
+        """How often the steps were compiled."""
+        return self._step.compilations
 
 
 def _is_of_the_user(measure: Measure) -> bool:
@@ -134,7 +159,7 @@ def training_of(
     weights: Sequence[Variable],
     jit: bool | None,
     refused: Refused,
-) -> Callable[[Batch], Seen]:
+) -> Runner | AccumulatingRunner:
     """Steps of training that change these weights."""
     goal, trained, model_ref = compiled._replace(measures=[]), tuple(weights), ref(model)
     target = optimizer.sums if isinstance(optimizer, GradientAccumulator) else optimizer
@@ -147,14 +172,7 @@ def training_of(
     if not isinstance(optimizer, GradientAccumulator):
         return step
     update = Deferred(lambda: lambda: optimizer.flush(), f"the update of {model.name}", jit, refused)
-
-    def accumulating(batch: Batch) -> Seen:
-        seen = step(batch)
-        if optimizer.is_due:
-            update()
-        return seen
-
-    return accumulating
+    return AccumulatingRunner(step, optimizer, update)
 
 
 def evaluation_of(model: Trainable, compiled: Compiled, jit: bool | None, refused: Refused) -> Runner:

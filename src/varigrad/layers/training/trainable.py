@@ -24,9 +24,16 @@ from varigrad.layers.training.config import load_training_config, training_confi
 from varigrad.layers.training.copied import CopiedOptimizer, copied_optimizer, optimizer_for
 from varigrad.layers.training.evaluation import as_scalars, evaluate_batches
 from varigrad.layers.training.fit import fit_arrays, fit_batches
-from varigrad.layers.training.running import Refused, Runner, evaluation_of, prediction_of, training_of
-from varigrad.layers.training.samples import Batch, read_samples, with_class_weights
-from varigrad.layers.training.step import Meter, Seen
+from varigrad.layers.training.running import (
+    AccumulatingRunner,
+    Refused,
+    Runner,
+    evaluation_of,
+    prediction_of,
+    training_of,
+)
+from varigrad.layers.training.samples import read_samples, with_class_weights
+from varigrad.layers.training.step import Meter
 from varigrad.train import GradientAccumulator, Optimizer
 
 if TYPE_CHECKING:
@@ -446,7 +453,7 @@ class Trainable(Layer):
         values = list(logs.values() if reset else self._meter.means().values())
         return values[0] if len(values) == 1 else values
 
-    def step_with(self, optimizer: AnyOptimizer) -> Callable[[Batch], Seen]:
+    def step_with(self, optimizer: AnyOptimizer) -> Runner | AccumulatingRunner:
         """What takes a step of training on a batch, for the weights that are trained now."""
         compiled, weights = self.compiled("fit"), self.trainable_weights
         key = ("training", id(optimizer), *map(id, weights))  # of objects that the step keeps alive
