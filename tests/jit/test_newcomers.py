@@ -6,6 +6,7 @@ import datetime
 import enum
 import functools
 import random
+import sys
 import threading
 import time
 from time import perf_counter
@@ -207,6 +208,11 @@ def _pops_from_one_inside(pair):
     return pair[1].pop("mask")
 
 
+def _sets_a_field(batch):
+    batch.scale = 5.0
+    return batch.x
+
+
 @pytest.mark.parametrize(
     ("function", "argument"),
     [
@@ -214,14 +220,64 @@ def _pops_from_one_inside(pair):
         (_puts_into_a_dict, {"x": X}),
         (_replaces_an_item, [X]),
         (_pops_from_one_inside, (1.0, {"mask": X})),
+        (_sets_a_field, Batch(X, X)),
     ],
 )
 def test_changing_a_container_that_was_given_is_an_error(function, argument):
     compiled = vg.jit(function)
     for _ in range(2):
-        with pytest.raises(vg.JitError, match=r"changes a list or dict that it is given.*return what is new"):
+        with pytest.raises(
+            vg.JitError, match=r"changes a list.* that it is given.*return what is new"
+        ):
             compiled(argument)
     assert compiled.compilations == 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pair:
+    """A dataclass without a dict, with a method that reads a global."""
+
+    first: vg.Tensor
+    second: list
+
+    def total(self):
+        return (self.first + self.second[0]) * WEIGHT
+
+
+WEIGHT = 2.0
+
+
+def test_dataclasses_are_containers_of_what_they_hold(monkeypatch):
+    f = vg.jit(lambda batch: Batch(batch.x * batch.scale, batch.y))
+    for k in range(4):
+        result = f(Batch(X * k, X, 1.0 + k))
+        assert type(result) is Batch
+        assert (result.x.tolist(), result.y.tolist(), result.scale) == ([k * (1 + k), 2 * k * (1 + k)], [1, 2], 1.0)
+    assert f.compilations == 1
+
+    g = vg.jit(lambda pair: Pair(pair.total(), pair.second))
+    for k in range(3):
+        assert g(Pair(X, [X * k])).first.tolist() == [2 + 2 * k, 4 + 4 * k]
+    assert g.compilations == 1
+    monkeypatch.setattr(sys.modules[__name__], "WEIGHT", 3.0)
+    assert g(Pair(X, [X])).first.tolist() == [6, 12]
+    assert g.compilations == 2
+
+
+@dataclasses.dataclass
+class Summed:
+    """A dataclass that keeps more than its fields."""
+
+    x: vg.Tensor
+
+    def __post_init__(self):
+        self.total = self.x.sum()
+
+
+def test_a_dataclass_that_keeps_more_than_its_fields_is_an_object_like_others():
+    f = vg.jit(lambda s: s.total * s.x)
+    for k in range(3):
+        assert f(Summed(X * k)).tolist() == [3 * k * k, 6 * k * k]
 
 
 def test_asking_the_clock_is_an_error_by_whatever_name():

@@ -8,6 +8,8 @@ its arguments as they were.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -72,8 +74,29 @@ def _part(value: Any, leaves: list[Any], objects: list[Any]) -> Any:
     if _is_array(value):
         leaves.append(value if isinstance(value, Tensor) else tensor(value))
         return leaves[-1].storage.shape, leaves[-1].storage.dtype
+    fields = _fields(value)
+    if fields is not None:
+        objects.append(kind)  # for what its methods read
+        return kind, tuple([(name, _part(item, leaves, objects)) for name, item in fields.items()])
     objects.append(value)
     return kind, id(value)
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """The fields of a dataclass that holds nothing else, and so is a container; None of any other object."""
+    if not hasattr(cast("Any", type(value)), "__dataclass_fields__") or callable(value):
+        return None
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    attributes: dict[str, Any] = getattr(value, "__dict__", fields)
+    return fields if attributes.keys() == fields.keys() else None
+
+
+def _with_fields(value: Any, fields: Mapping[str, Any]) -> Any:
+    """A copy of a dataclass, frozen or not, that holds these."""
+    filled = copy.copy(value)
+    for name, item in fields.items():
+        object.__setattr__(filled, name, item)
+    return filled
 
 
 def _is_array(value: Any) -> bool:
@@ -94,7 +117,12 @@ def _replaced(value: Any, rest: Any) -> Any:
     if isinstance(value, dict):
         filled = {key: _replaced(item, rest) for key, item in cast("dict[Any, Any]", value).items()}
         return filled if kind is dict else kind(filled)
-    return next(rest) if _is_array(value) else value
+    if _is_array(value):
+        return next(rest)
+    fields = _fields(value)
+    if fields is None:
+        return value
+    return _with_fields(value, {name: _replaced(item, rest) for name, item in fields.items()})
 
 
 def untouched(given: Any, original: Any, leaves: Iterator[Any]) -> bool:
@@ -110,7 +138,12 @@ def untouched(given: Any, original: Any, leaves: Iterator[Any]) -> bool:
     if isinstance(original, dict):
         table, old = cast("dict[Any, Any]", given), cast("dict[Any, Any]", original)
         return list(table) == list(old) and all(untouched(table[key], old[key], leaves) for key in old)
-    return given is (next(leaves) if kind is float or _is_array(original) else original)
+    if kind is float or _is_array(original):
+        return given is next(leaves)
+    fields = _fields(original)
+    if fields is None:
+        return given is original
+    return type(given) is kind and all(untouched(getattr(given, name), fields[name], leaves) for name in fields)
 
 
 def describe(key: Any) -> str:
@@ -161,7 +194,11 @@ def template_of(result: Any, leaf_of: Callable[[Any], Build | None]) -> Build:
     if isinstance(result, dict):
         pairs = [(key, template_of(item, leaf_of)) for key, item in cast("dict[Any, Any]", result).items()]
         return lambda outputs, leaves: kind({key: item(outputs, leaves) for key, item in pairs})
+    fields = _fields(result)
+    if fields is not None:
+        made_of = [(name, template_of(item, leaf_of)) for name, item in fields.items()]
+        return lambda outputs, leaves: _with_fields(result, {name: item(outputs, leaves) for name, item in made_of})
     raise JitError(
-        f"jit: the function returned a {kind.__name__}; return tensors, numbers and texts, alone or in lists, tuples "
-        "and dicts"
+        f"jit: the function returned a {kind.__name__}; return tensors, numbers and texts, alone or in lists, tuples, "
+        "dicts and dataclasses"
     )
