@@ -226,9 +226,7 @@ def _sets_a_field(batch):
 def test_changing_a_container_that_was_given_is_an_error(function, argument):
     compiled = vg.jit(function)
     for _ in range(2):
-        with pytest.raises(
-            vg.JitError, match=r"changes a list.* that it is given.*return what is new"
-        ):
+        with pytest.raises(vg.JitError, match=r"changes a list.* that it is given.*return what is new"):
             compiled(argument)
     assert compiled.compilations == 0
 

@@ -170,8 +170,8 @@ class CompiledFunction(Generic[P, R]):
                 raise JitError(capture.refusal)
             if not untouched((given, named), (args, kwargs), iter(capture.stand_ins)):
                 raise JitError(
-                    f"jit: {self._name} changes a list, dict or dataclass that it is given, of which a compiled function has a "
-                    "copy; return what is new"
+                    f"jit: {self._name} changes a list, dict or dataclass that it is given, of which a compiled "
+                    "function has a copy; return what is new"
                 )
             return self._compile(capture, result, before, reason, key, leaves, objects)
         except Exception as error:  # whatever it is, the function has run
