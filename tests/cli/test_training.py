@@ -12,7 +12,8 @@ from rich.console import Console
 import varigrad as vg
 from varigrad.cli.network import build_layers
 from varigrad.cli.progress import watching
-from varigrad.cli.training import CLASSIFICATION, Diverged, Examples, evaluate, regression, train_model
+from varigrad.cli.training import CLASSIFICATION, Diverged, Examples, evaluate, regression, step_of, train_model
+from varigrad.jit import deferred
 
 
 class Log:
@@ -177,3 +178,27 @@ def test_elsewhere_there_is_a_line_an_epoch() -> None:
         watcher.batch_done(1, 0.5, 0.25, 1.5)
         watcher.epoch_done(1, {"loss": 0.5, "accuracy": 0.25, "gradient_norm": 1.5})
     assert screen.getvalue() == "epoch  1/10  loss 0.5  accuracy 0.25  gradient norm 1.5\n"
+
+
+def test_compiled_steps_train_as_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_COMPILING", "_COMPILING_A_KERNEL", "_COMPILING_ANOTHER_KERNEL"):
+        monkeypatch.setattr(deferred, name, 0.0)  # so that it pays from the second step on
+    examples, found = line(11), []
+    for jit in (None, False):
+        model, log = linear_model(), Log()
+        options = {**OPTIONS, "random": np.random.default_rng(7), "watcher": log, "jit": jit}
+        train_model(model, regression(10.0), examples, examples, vg.train.adam(0.1), **options)
+        found.append((np.concatenate([w.numpy().ravel() for w in model.get_weights()]), log.epochs))
+    (ours, our_epochs), (theirs, their_epochs) = found
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+    for our, their in zip(our_epochs, their_epochs, strict=True):
+        assert our == pytest.approx(their, rel=1e-4)
+
+
+def test_steps_are_compiled_where_many_are_to_come() -> None:
+    model, examples = linear_model(), line()
+    step = step_of(model, regression(1.0), vg.train.sgd(0.1), lambda grads: grads, None)
+    x, y = vg.tensor(examples.x), vg.tensor(examples.y)
+    for more in (999, 998):
+        step(x, y, more=more)
+    assert step.compilations == 1

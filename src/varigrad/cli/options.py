@@ -139,6 +139,10 @@ Threads = Annotated[
         "Threads for matrix products. More pay for large models only, and give other roundings.", min=1, max=1024
     ),
 ]
+Jit = Annotated[
+    bool,
+    _training("Compile steps as soon as that pays; without, they run as eager mode runs them, to the last bit."),
+]
 Seed = Annotated[int, _training("The same seed gives the same result.", min=0)]
 
 Model = Annotated[Path, typer.Argument(help="A folder that varigrad train wrote.", metavar="MODEL")]

@@ -64,6 +64,7 @@ def train(
     batch_size: options.BatchSize = 32,
     patience: options.Patience = 15,
     threads: options.Threads = 1,
+    jit: options.Jit = True,
     seed: options.Seed = 0,
 ) -> None:
     """Train a model on SOURCE and write it to a folder.
@@ -132,6 +133,7 @@ def train(
         "validation": validation,
         "test": test,
         "threads": threads,
+        "jit": jit,
         "seed": seed,
     }
     folder = out or Path("runs", Path(source).stem)
@@ -157,6 +159,7 @@ def train(
                     watcher=watcher,
                     clip=clipping(clip_value, clip_norm, clip_global_norm),
                     interrupted=interruption.requested,
+                    jit=None if jit else False,
                 )
             seconds = perf_counter() - started
             results = _results(model, goal, data, history)

@@ -11,6 +11,7 @@ import numpy as np
 
 import varigrad as vg
 from varigrad.dtypes import Array
+from varigrad.jit.deferred import Deferred
 
 __all__ = [
     "CLASSIFICATION",
@@ -22,6 +23,7 @@ __all__ = [
     "Watcher",
     "evaluate",
     "regression",
+    "step_of",
     "take_step",
     "train_model",
 ]
@@ -104,16 +106,11 @@ class Watcher(Protocol):
 
 
 class Step(NamedTuple):
-    """What one step of training saw, before it changed the weights. Norms are those before clipping."""
+    """What one step of training saw, before it changed the weights: scalars. Norms are those before clipping."""
 
-    loss: float
-    metric: float
-    gradient_norms: dict[str, float]
-
-    @property
-    def gradient_norm(self) -> float:
-        """The norm of all gradients together."""
-        return math.hypot(*self.gradient_norms.values())
+    loss: vg.Tensor
+    metric: vg.Tensor
+    gradient_norms: dict[str, vg.Tensor]
 
 
 class Diverged(Exception):
@@ -134,6 +131,7 @@ def train_model(
     watcher: Watcher,
     clip: Callable[[dict[str, vg.Tensor]], dict[str, vg.Tensor]] = lambda grads: grads,
     interrupted: Callable[[], bool] = lambda: False,
+    jit: bool | None = None,
 ) -> History:
     """Trains a model in shuffled mini-batches, and leaves in it the weights of its best epoch.
 
@@ -152,6 +150,7 @@ def train_model(
         watcher: Is told about every step and epoch.
         clip: What happens to the gradients, by variable name, before they are applied.
         interrupted: Asked after every step; True ends the epoch there, and the training.
+        jit: Whether steps are compiled; by default they are as soon as that pays.
 
     Raises:
         Diverged: The loss became infinite or NaN.
@@ -159,18 +158,23 @@ def train_model(
     history = History()
     best_loss, best_weights = math.inf, None
     rows = len(examples.x)
+    model.jit = jit  # for evaluation
+    take = step_of(model, goal, optimizer, clip, jit)
     for epoch in range(1, epochs + 1):
         order = random.permutation(rows)
         x, y = vg.tensor(examples.x[order]), vg.tensor(examples.y[order])
         totals, norms, seen, steps = np.zeros(3), dict[str, float](), 0, 0
         for start in range(0, rows, batch_size):
             size = min(batch_size, rows - start)
+            alike = rows // batch_size if size == batch_size else 1  # in each epoch
             with vg.tidy():
-                step = take_step(model, goal, x.slice(start, size), y.slice(start, size), optimizer, clip)
-            if not math.isfinite(step.loss):
-                raise Diverged(f"the loss became {step.loss:g} in epoch {epoch}, batch {steps + 1}")
-            totals += np.array([step.loss, step.metric, step.gradient_norm]) * size
-            norms = {name: norms.get(name, 0.0) + norm for name, norm in step.gradient_norms.items()}
+                step = take(x.slice(start, size), y.slice(start, size), more=alike * (epochs + 1 - epoch) - 1)
+                loss, metric = step.loss.item(), step.metric.item()
+                step_norms = {name: norm.item() for name, norm in step.gradient_norms.items()}
+            if not math.isfinite(loss):
+                raise Diverged(f"the loss became {loss:g} in epoch {epoch}, batch {steps + 1}")
+            totals += np.array([loss, metric, math.hypot(*step_norms.values())]) * size
+            norms = {name: norms.get(name, 0.0) + norm for name, norm in step_norms.items()}
             seen, steps = seen + size, steps + 1
             watcher.batch_done(epoch, *(totals / seen))
             if interrupted():
@@ -202,6 +206,21 @@ def train_model(
     return history
 
 
+def step_of(
+    model: vg.layers.LayersModel,
+    goal: Goal,
+    optimizer: vg.train.Optimizer,
+    clip: Callable[[dict[str, vg.Tensor]], dict[str, vg.Tensor]],
+    jit: bool | None,
+) -> Deferred:
+    """A function that takes a step for inputs and targets: `take_step`, compiled as soon as that pays."""
+
+    def step(x: vg.Tensor, y: vg.Tensor) -> Step:
+        return take_step(model, goal, x, y, optimizer, clip)
+
+    return Deferred(lambda: step, "a step of training", jit, lambda reason: None)
+
+
 def take_step(
     model: vg.layers.LayersModel,
     goal: Goal,
@@ -220,8 +239,8 @@ def take_step(
     weights = model.trainable_weights
     loss, grads = vg.variable_grads(loss_of_batch, weights)
     optimizer.apply_gradients(clip(grads))
-    norms = {w.original_name: grads[w.name].norm().item() for w in weights if w.name in grads}
-    return Step(loss.item(), goal.metric(y, outputs[0]).item(), norms)
+    norms = {w.original_name: grads[w.name].norm() for w in weights if w.name in grads}
+    return Step(loss, goal.metric(y, outputs[0]), norms)
 
 
 def evaluate(model: vg.layers.LayersModel, goal: Goal, examples: Examples) -> tuple[float, float]:
