@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from varigrad.backends.native.builder import Builder
-from varigrad.backends.native.code import BOOL, I32, Code, Kind, Operand, vector_type
+from varigrad.backends.native.code import BOOL, I32, Code, Kind, Operand
 from varigrad.backends.native.machine import lanes_of
 from varigrad.backends.native.operations import View
 
@@ -82,7 +82,7 @@ class IndexCheck(NamedTuple):
                 for at, limit in enumerate(self.limits):
                     look(code.plus(place, at), limit)
         code.store(code.constant(0, I32), result, 0)
-        with code.when(_any(code, code.load(found, 0, BOOL, lanes))):
+        with code.when(code.any(code.load(found, 0, BOOL, lanes))):
             status = code.pure("getelementptr i64, ptr %table, i64 -1")
             code.run(f"store i64 {code.argument(2 * len(pointers))}, ptr {status}")
 
@@ -98,12 +98,3 @@ class IndexCheck(NamedTuple):
 
 def _first_lanes(lanes: int, active: int) -> Operand:
     return Operand(f"<{', '.join([f'i1 {int(lane < active)}' for lane in range(lanes)])}>", BOOL, lanes)
-
-
-def _any(code: Code, mask: Operand) -> str:
-    """Whether any lane is true."""
-    if mask.lanes == 1:
-        return mask.name
-    whole = f"i{mask.lanes}"
-    bits = code.pure(f"bitcast {vector_type('i1', mask.lanes)} {mask.name} to {whole}")
-    return code.pure(f"icmp ne {whole} {bits}, 0")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["BOOL", "F32", "F64", "I32", "KINDS", "Code", "Index", "Kind", "Operand", "kind_of", "vector_type"]
+__all__ = ["BOOL", "F32", "F64", "I32", "I64", "KINDS", "Code", "Index", "Kind", "Operand", "kind_of"]
 
 # A place or a count: known when the code is written, or the name of a 64-bit integer.
 Index: TypeAlias = int | str
@@ -36,6 +36,7 @@ class Kind(NamedTuple):
 F32 = Kind("f", "float", "float", 4)
 F64 = Kind("d", "double", "double", 8)
 I32 = Kind("i", "i32", "i32", 4)
+I64 = Kind("l", "i64", "i64", 8)  # bits of float64: no tensor holds it here
 BOOL = Kind("?", "i1", "i8", 1)
 KINDS = {"float32": F32, "float64": F64, "int32": I32, "bool": BOOL}
 _OF_DTYPES: dict[np.dtype[Any], Kind] = {np.dtype(name): kind for name, kind in KINDS.items()}
@@ -156,7 +157,7 @@ class Code:
     def intrinsic(self, name: str, *operands: Operand) -> Operand:
         """A function of LLVM on all lanes: `fma`, `sqrt`, `fabs`, `floor` …"""
         first = operands[0]
-        suffix = {"f": "f32", "d": "f64", "i": "i32", "?": "i1"}[first.kind.char]
+        suffix = {"f": "f32", "d": "f64", "i": "i32", "l": "i64", "?": "i1"}[first.kind.char]
         full = f"llvm.{name}.{suffix}" if first.lanes == 1 else f"llvm.{name}.v{first.lanes}{suffix}"
         return Operand(self.call(full, first.type, [(x.type, x.name) for x in operands]), first.kind, first.lanes)
 
@@ -181,6 +182,13 @@ class Code:
         return Operand(
             self.pure(f"select {mask.type} {mask.name}, {a.type} {a.name}, {b.type} {b.name}"), a.kind, a.lanes
         )
+
+    def any(self, mask: Operand) -> str:
+        """Whether it is true in any lane: the name of one truth value."""
+        if mask.lanes == 1:
+            return mask.name
+        bits = self.pure(f"bitcast {mask.type} {mask.name} to i{mask.lanes}")
+        return self.pure(f"icmp ne i{mask.lanes} {bits}, 0")
 
     def convert(self, instruction: str, x: Operand, kind: Kind) -> Operand:
         """`bitcast`, `sitofp`, `zext`, `fpext` …"""
@@ -281,6 +289,11 @@ class Code:
         )
         return ""
 
+    def prefetch(self, pointer: str, place: Index, kind: Kind) -> None:
+        """Has the processor fetch an element that is soon wanted; beyond the end of an array nothing happens."""
+        self.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.run(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, place, kind)}, i32 0, i32 3, i32 1)")
+
     def gather(self, pointer: str, place: Index, step: int, kind: Kind, lanes: int, active: int) -> Operand:
         """Elements a step apart; zeros in the lanes after the first `active`."""
         vector = f"<{lanes} x {kind.llvm}>"
@@ -371,7 +384,7 @@ def literal(value: float, kind: Kind) -> str:
     """A number as LLVM reads it, exactly."""
     if kind is BOOL:
         return "true" if value else "false"
-    if kind is I32:
+    if not kind.is_float:
         return str(int(value))
     rounded = float(np.float32(value)) if kind is F32 else float(value)
     return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"

@@ -14,6 +14,21 @@ import numpy as np
 
 from varigrad.backends.native.code import BOOL, F32, F64, I32, Code, Kind, Operand
 from varigrad.backends.native.formulas import Formula
+from varigrad.backends.native.powers import power
+from varigrad.backends.native.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    sin,
+    sinh,
+    tan,
+)
 from varigrad.backends.native.vector_math import (
     erf,
     exp,
@@ -170,7 +185,7 @@ _POWERS: dict[float, Callable[[Code, Operand], Operand]] = {
 def _power(code: Code, base: Operand, exponent: Operand, exponent_is: float | None = None) -> Operand:
     """`exponent_is` is the exponent if it is known: some have shorter ways."""
     shortcut = _POWERS.get(exponent_is) if exponent_is is not None else None
-    return library(code, "pow", base, exponent) if shortcut is None else shortcut(code, base)
+    return power(code, base, exponent) if shortcut is None else shortcut(code, base)
 
 
 def _squared_difference(code: Code, a: Operand, b: Operand) -> Operand:
@@ -316,13 +331,6 @@ def _bits(instruction: str) -> Callable[[Code, Operand, Operand], Operand]:
     return lambda code, a, b: code.bits(instruction, a, b)
 
 
-def _library(name: str) -> Callable[..., Operand]:
-    def write(code: Code, *operands: Operand) -> Operand:
-        return library(code, name, *operands)
-
-    return write
-
-
 def _cast(code: Code, x: Operand, kind: Kind) -> Operand:
     """A number as one of another kind, as NumPy casts it."""
     if kind is x.kind:
@@ -363,15 +371,15 @@ def _identity(code: Code, x: Operand) -> Operand:
 
 LOWERINGS: dict[str, Lowering] = {
     "Abs": Lowering("fdi", _absolute),
-    "Acos": Lowering("fd", _library("acos")),
-    "Acosh": Lowering("fd", _library("acosh")),
+    "Acos": Lowering("fd", acos),
+    "Acosh": Lowering("fd", acosh),
     "Add": Lowering("fdi?", _add),
     "AddN": Lowering("fdi", _add_n),
-    "Asin": Lowering("fd", _library("asin")),
-    "Asinh": Lowering("fd", _library("asinh")),
-    "Atan": Lowering("fd", _library("atan")),
-    "Atan2": Lowering("fd", _library("atan2")),
-    "Atanh": Lowering("fd", _library("atanh")),
+    "Asin": Lowering("fd", asin),
+    "Asinh": Lowering("fd", asinh),
+    "Atan": Lowering("fd", atan),
+    "Atan2": Lowering("fd", atan2),
+    "Atanh": Lowering("fd", atanh),
     "BitwiseAnd": Lowering("i", _bits("and")),
     "BitwiseNot": Lowering("i", _invert),
     "BitwiseOr": Lowering("i", _bits("or")),
@@ -380,8 +388,8 @@ LOWERINGS: dict[str, Lowering] = {
     "Ceil": Lowering("fd", _intrinsic("ceil")),
     "ClipByValue": Lowering("fdi", _clip),
     "Copy": Lowering("fdi?", _identity),
-    "Cos": Lowering("fd", _library("cos")),
-    "Cosh": Lowering("fd", _library("cosh")),
+    "Cos": Lowering("fd", cos),
+    "Cosh": Lowering("fd", cosh),
     "DivNoNan": Lowering("fd", _div_no_nan),
     "Elu": Lowering("fd", _elu),
     "EluGrad": Lowering("fd", _elu_grad),
@@ -431,15 +439,15 @@ LOWERINGS: dict[str, Lowering] = {
     "SigmoidCrossEntropyWithLogits": Lowering("fd", _sigmoid_cross_entropy),
     "SigmoidGrad": Lowering("fd", _sigmoid_grad),
     "Sign": Lowering("fdi", _sign),
-    "Sin": Lowering("fd", _library("sin")),
-    "Sinh": Lowering("fd", _library("sinh")),
+    "Sin": Lowering("fd", sin),
+    "Sinh": Lowering("fd", sinh),
     "Softplus": Lowering("fd", _softplus),
     "Sqrt": Lowering("fd", _sqrt),
     "Square": Lowering("fdi", _square),
     "SquaredDifference": Lowering("fdi", _squared_difference),
     "Step": Lowering("fdi", _step),
     "Sub": Lowering("fdi", _subtract),
-    "Tan": Lowering("fd", _library("tan")),
+    "Tan": Lowering("fd", tan),
     "Tanh": Lowering("fd", tanh),
     "TanhGrad": Lowering("fd", _tanh_grad),
 }
