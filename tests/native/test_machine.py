@@ -137,5 +137,5 @@ def test_a_timeline_names_kernels_and_lines():
     f(x)
     lines = f.timeline(x).splitlines()[1:]
     kernels = [line.split(None, 1)[1].partition("    #")[0] for line in lines]
-    assert kernels == ["BatchMatMul", "Exp, Add", "Cumsum", "Return"]
-    assert all(__file__ in line for line in lines[:3])
+    assert kernels == ["BatchMatMul", "Exp, Add", "Cumsum"]
+    assert all(__file__ in line for line in lines)

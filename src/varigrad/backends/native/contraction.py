@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from varigrad.backends.native.accumulation import Accumulator
-from varigrad.backends.native.code import Code, Index, Kind
+from varigrad.backends.native.code import Code, Index, Kind, Operand
 from varigrad.backends.native.packing import pack_strip
 
-__all__ = ["Contraction", "Inner", "Row"]
+__all__ = ["MOST_PACKED", "Contraction", "Inner", "Row", "TileFinish"]
 
-_MOST_PACKED = 1 << 17  # bytes of strips that are packed together
+# Where a tile is in a, b and c, and in what finishes it.
+Places: TypeAlias = Sequence[Index]
+
+MOST_PACKED = 1 << 17  # bytes of strips that are packed together
 _GROUPS = 8
 _UNROLLED = 4  # an innermost sum this long or shorter is written out
 
@@ -36,6 +39,22 @@ class Inner(NamedTuple):
     size: int
     a: int
     b: int
+
+
+class TileFinish(Protocol):
+    """What is done to the vectors of a tile instead of storing them."""
+
+    def strides(self, suffix: int) -> list[int]:
+        """How far its places in memory move along the axis whose elements are so far apart in the result."""
+        ...
+
+    def prefetch(self, places: Sequence[Index], down: int, rows: int, width: int) -> None:
+        """Has what a tile will read come while its sums run: so many rows, `down` apart in the result, so wide."""
+        ...
+
+    def store(self, x: Operand, places: Sequence[Index], active: int | None) -> None:
+        """Takes a vector at these places, or its first lanes."""
+        ...
 
 
 class Contraction(NamedTuple):
@@ -104,7 +123,7 @@ class Contraction(NamedTuple):
             return 1
         strips = -(-self.n // (self.lanes * self._tile[1]))
         bytes_of_one = self.inner[-1].size * self.lanes * self._tile[1] * self.kind.size
-        return max(1, min(_MOST_PACKED // bytes_of_one, strips // _GROUPS))
+        return max(1, min(MOST_PACKED // bytes_of_one, strips // _GROUPS))
 
     @property
     def work(self) -> int:
@@ -120,19 +139,24 @@ class Contraction(NamedTuple):
         strip = min(vectors, max(2, registers // rows) if rows < 6 and not self.strip and not self.across else 2)
         return max(1, min(rows, registers // strip)), strip
 
-    def write(self, code: Code, pointers: Sequence[str], begin: str, end: str) -> None:
-        """Writes the loops, for the part of the work from `begin` to `end`."""
-        _Writer(self, code, pointers).run(begin, end)
+    def write(
+        self, code: Code, pointers: Sequence[str], begin: str, end: str, finish: TileFinish | None = None
+    ) -> None:
+        """Writes the loops, for the part of the work from `begin` to `end`; tiles go to memory, or to what finishes
+        them."""
+        _Writer(self, code, pointers, finish).run(begin, end)
 
 
 class _Writer:
-    def __init__(self, plan: Contraction, code: Code, pointers: Sequence[str]) -> None:
+    def __init__(self, plan: Contraction, code: Code, pointers: Sequence[str], finish: TileFinish | None) -> None:
         self.plan = plan
         self.code = code
         self.a, self.b, self.c = pointers
         self.lanes = min(plan.lanes, 1 << (plan.n - 1).bit_length())
         self.most, self.strip = plan._tile  # pyright: ignore[reportPrivateUsage]
         self.strip_index: Index = 0
+        self.finish = finish
+        self.start: Places = [0, 0, 0, *(finish.strides(0) if finish else ())]
         self.inner = plan.inner[plan.repeats :]
         if plan.across:
             (along,) = self.inner
@@ -143,12 +167,12 @@ class _Writer:
     def run(self, begin: Index, end: Index) -> None:
         plan = self.plan
         if not plan.repeats:
-            self.pass_over((0, 0, 0), begin, end)
+            self.pass_over(self.start, begin, end)
             return
         self.clear(begin, end)
-        self.repeat(plan.inner[: plan.repeats], (0, 0, 0), begin, end)
+        self.repeat(plan.inner[: plan.repeats], self.start, begin, end)
 
-    def repeat(self, inner: Sequence[Inner], places: tuple[Index, Index, Index], begin: Index, end: Index) -> None:
+    def repeat(self, inner: Sequence[Inner], places: Places, begin: Index, end: Index) -> None:
         if not inner:
             self.pass_over(places, begin, end)
             return
@@ -157,7 +181,7 @@ class _Writer:
             at = self.moved(places, Row(axis.size, axis.a, axis.b, 0), index)
             self.repeat(inner[1:], at, begin, end)
 
-    def pass_over(self, places: tuple[Index, Index, Index], begin: Index, end: Index) -> None:
+    def pass_over(self, places: Places, begin: Index, end: Index) -> None:
         plan = self.plan
         *outer, last = plan.rows
         if outer:
@@ -174,9 +198,9 @@ class _Writer:
         else:
             self.strips(begin, end, lambda n, width: self.tiles(places, last, n, width))
 
-    def packed_groups(self, places: tuple[Index, Index, Index], last: Row, begin: Index, end: Index) -> None:
+    def packed_groups(self, places: Places, last: Row, begin: Index, end: Index) -> None:
         """Groups of strips: packed, and gone through by all tiles."""
-        code, a, c = self.code, places[0], places[2]
+        code = self.code
         group = self.plan.group
         with code.loop(begin, end) as index:
             first = code.times(index, group)
@@ -184,7 +208,7 @@ class _Writer:
             self.pack(places[1], first, following)
 
             def strip(n: Index, width: int) -> None:
-                self.tiles((a, self.place_in_packed(first), c), last, n, width)
+                self.tiles([places[0], self.place_in_packed(first), *places[2:]], last, n, width)
 
             self.strips(first, following, strip)
 
@@ -221,17 +245,16 @@ class _Writer:
                     code.store(x, self.packed, code.plus(target, vector))
         self.strips(first, following, strip, rest_only=True)
 
-    def moved(self, places: tuple[Index, Index, Index], row: Row, index: Index) -> tuple[Index, Index, Index]:
+    def moved(self, places: Places, row: Row, index: Index) -> Places:
         code = self.code
-        strides = (row.a, row.b, row.c)
-        a, b, c = [code.plus(place, code.times(index, stride)) for place, stride in zip(places, strides)]
-        return a, b, c
+        strides = (row.a, row.b, row.c, *(self.finish.strides(row.c) if self.finish else ()))
+        return [code.plus(place, code.times(index, s)) for place, s in zip(places, strides, strict=True)]
 
     def over(
         self,
         rows: Sequence[Row],
-        places: tuple[Index, Index, Index],
-        body: Callable[[tuple[Index, Index, Index]], None],
+        places: Places,
+        body: Callable[[Places], None],
     ) -> None:
         if not rows:
             body(places)
@@ -258,7 +281,7 @@ class _Writer:
             with code.when(code.pure(f"icmp sgt i64 {end}, {count}")):
                 body(count * width, rest)
 
-    def tiles(self, places: tuple[Index, Index, Index], row: Row, n: Index, width: int) -> None:
+    def tiles(self, places: Places, row: Row, n: Index, width: int) -> None:
         """The last axis of rows, in tiles whose sizes differ by one at most."""
         count = -(-row.size // self.most)
         size, larger = divmod(row.size, count)
@@ -276,11 +299,15 @@ class _Writer:
             return 0
         return code.times(self.strip_index, plan.strip) if plan.strip else n
 
-    def tile(self, places: tuple[Index, Index, Index], row: Row, rows: int, n: Index, width: int) -> None:
+    def tile(self, places: Places, row: Row, rows: int, n: Index, width: int) -> None:
         """One tile: the sum, and its result to memory."""
         code, kind, lanes = self.code, self.plan.kind, self.lanes
         vectors = range(0, width, lanes)
-        a, b, c = places
+        a, b, c, *_ = places
+        if self.finish:
+            along = self.finish.strides(1)
+            at = [code.plus(place, code.times(n, s)) for place, s in zip(places[3:], along, strict=True)]
+            self.finish.prefetch(at, row.c, rows, width)
         sums = [[Accumulator(code, "dot", kind, lanes, 1) for _ in vectors] for _ in range(rows)]
         for r, line in enumerate(sums):
             for first, accumulator in zip(vectors, line, strict=True):
@@ -290,10 +317,28 @@ class _Writer:
                     held = code.load(self.c, place, kind, lanes, min(lanes, width - first))
                 accumulator.start(held)
         self.sum(self.inner, a, code.plus(b, self.place_in_b(n)), row, sums, width)
+        if self.finish:
+            self.finish_tile(self.finish, places, row, n, width, sums)
+            return
         for r, line in enumerate(sums):
             for first, accumulator in zip(vectors, line, strict=True):
                 place = code.plus(code.plus(c, n), r * row.c + first)
                 code.store(accumulator.vector(), self.c, place, min(lanes, width - first))
+
+    def finish_tile(
+        self, finish: TileFinish, places: Places, row: Row, n: Index, width: int, sums: list[list[Accumulator]]
+    ) -> None:
+        """Hands the vectors of a tile over one by one."""
+        code, lanes = self.code, self.lanes
+        along, down = finish.strides(1), finish.strides(row.c)
+        for r, line in enumerate(sums):
+            for vector, accumulator in enumerate(line):
+                column = code.plus(n, vector * lanes)
+                moved = [
+                    code.plus(code.plus(place, code.times(column, s)), r * d)
+                    for place, s, d in zip(places[3:], along, down, strict=True)
+                ]
+                finish.store(accumulator.vector(), moved, min(lanes, width - vector * lanes))
 
     def sum(
         self, inner: Sequence[Inner], a: Index, b: Index, row: Row, sums: list[list[Accumulator]], width: int
@@ -326,19 +371,19 @@ class _Writer:
         zero = code.constant(0, plan.kind, self.lanes)
         *outer, last = plan.rows
 
-        def strip(places: tuple[Index, Index, Index], n: Index, width: int) -> None:
+        def strip(places: Places, n: Index, width: int) -> None:
             with code.loop(0, last.size) as index:
-                _, _, c = self.moved(places, last, index)
+                c = self.moved(places, last, index)[2]
                 for first in range(0, width, self.lanes):
                     place = code.plus(code.plus(c, n), first)
                     code.store(zero, self.c, place, min(self.lanes, width - first))
 
         if outer:
             with code.loop(begin, end) as index:
-                here = self.moved((0, 0, 0), outer[0], index)
+                here = self.moved(self.start, outer[0], index)
                 self.strips(0, None, lambda n, width: self.over(outer[1:], here, lambda at: strip(at, n, width)))
         else:
-            self.strips(begin, end, lambda n, width: strip((0, 0, 0), n, width))
+            self.strips(begin, end, lambda n, width: strip(self.start, n, width))
 
 
 def _merged(axes: Sequence[Any]) -> list[Any]:

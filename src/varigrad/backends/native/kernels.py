@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from varigrad.backends.native.code import Code
+from varigrad.backends.native.finishing import Finished
 from varigrad.backends.native.fusion import Step
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.loops import write_pass
@@ -75,6 +76,8 @@ class Kernels:
         if isinstance(step, Routine):
             views = step.inputs
             addresses = [self.places.of(view.val.root, view.offset + view.val.start) for view in views]
+            if isinstance(step.code, Finished):
+                return step.code, addresses[:2] + [self.places.of(val, at) for val, at in step.code.pointers]
             return step.code, addresses + [self.places.of(val.root, val.start) for val in step.outputs]
         slots = self.places.slot
         code = Pass(step, lambda val: read_by.get(val, -1) > at or val in slots, vector_lanes())

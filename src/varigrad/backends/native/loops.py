@@ -10,12 +10,12 @@ from varigrad.backends.native.elementwise import LOWERINGS
 from varigrad.backends.native.operations import Map, Reduce, Val, View
 from varigrad.backends.native.passes import Access, Pass
 
-__all__ = ["write_pass"]
+__all__ = ["PassWriter", "write_pass"]
 
 
 def write_pass(plan: Pass, code: Code, pointers: Sequence[str], begin: Index, end: Index) -> None:
     """Writes a pass, for the part of the work from `begin` to `end`."""
-    writer = _Writer(plan, code, pointers)
+    writer = PassWriter(plan, code, pointers)
     if plan.group.by_columns:
         writer.columns(begin, end)
     elif plan.is_flat:
@@ -24,7 +24,7 @@ def write_pass(plan: Pass, code: Code, pointers: Sequence[str], begin: Index, en
         writer.over(plan.rows, writer.start, writer.row, (begin, end) if plan.rows else None)
 
 
-class _Writer:
+class PassWriter:
     """Writes one pass. `places` are, for each access, where in memory it is, in elements from its pointer."""
 
     def __init__(self, plan: Pass, code: Code, pointers: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from varigrad.backends.native.blas import Product
 from varigrad.backends.native.builder import Builder
-from varigrad.backends.native.contraction import Contraction, Inner, Row
+from varigrad.backends.native.contraction import MOST_PACKED, Contraction, Inner, Row
 from varigrad.backends.native.machine import lanes_of
 from varigrad.backends.native.operations import Shape, View
 from varigrad.backends.native.packing import Factor, packed, second_factor
@@ -26,7 +26,6 @@ _REARRANGED = 1 << 14
 _LONG = 1024  # sums from which on are taken in blocks
 _FEW_ROWS = 12  # which go through the second factor so seldom that it stays as it is
 _MANY_ROWS = 256
-_MOST_PACKED = 1 << 17  # bytes of a strip that is packed when it is reached
 
 
 def _batch_mat_mul(b: Builder, x: View, y: View, transpose_a: bool, transpose_b: bool) -> View | None:
@@ -77,7 +76,7 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
     together = 0 if batch else _together(m, n, lanes)
     often = m >= _FEW_ROWS and m * k * n >= _PACKED
     across = 0
-    if not together and block * 2 * lanes * x.kind.size <= _MOST_PACKED:
+    if not together and block * 2 * lanes * x.kind.size <= MOST_PACKED:
         across = y.strides[-1] if y.strides[-1] != 1 or (n > 2 * lanes and often) else 0
     factor = Factor(y, y.strides[:-2], y.strides[-2], 0) if across else second_factor(b, y, lanes, often)
     inner = [Inner(block, x.strides[-1], factor.down)]

@@ -143,12 +143,16 @@ class Pass:
             access = self._accesses[key] = Access(self.pointers.index(place), val.kind, strides)
         return access
 
+    def is_kept(self, d: int) -> bool:
+        """Whether an axis stays apart from the one after it for a reason of its own."""
+        return False
+
     def _merge_axes(self) -> None:
         """Makes one axis of two where all memory is gone through alike."""
         accesses = self._accesses.values()
         block = self.group.size // self.group.blocks if self.group.blocks > 1 else None
         for d in range(len(self.sizes) - 2, -1, -1):
-            if self._suffixes[d] in (self.group.cols, block):
+            if self._suffixes[d] in (self.group.cols, block) or self.is_kept(d):
                 continue
             following = self.sizes[d + 1]
             if self.sizes[d] == 1 or all(a.strides[d] == a.strides[d + 1] * following for a in accesses):

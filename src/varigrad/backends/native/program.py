@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from varigrad.backends.native.fetching import fetcher
+from varigrad.backends.native.finishing import finish
 from varigrad.backends.native.fusion import Step, fuse
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.kernels import Kernels, Segment
@@ -37,7 +38,7 @@ class NativeProgram:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._lowered: Lowered = lower(graph)
-        self._steps: list[Step] = fuse(self._lowered.operations, self._lowered.outputs)
+        self._steps: list[Step] = finish(fuse(self._lowered.operations, self._lowered.outputs), self._lowered.outputs)
         self._places = Places(self._lowered, self._steps)
         self._kernels = Kernels(self._steps, self._places)
         self._library: Library = build(self._kernels.text)
