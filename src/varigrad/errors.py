@@ -1,8 +1,9 @@
-"""The exceptions that VariGrad raises beyond `ValueError` and `TypeError`."""
+"""The exceptions that VariGrad raises beyond `ValueError` and `TypeError`, and what it warns of."""
 
 from __future__ import annotations
 
 __all__ = [
+    "CompatibilityWarning",
     "DataError",
     "DisposedError",
     "GradientError",
@@ -85,4 +86,18 @@ class OutOfRangeError(VariGradError, IndexError):
     >>> vg.tensor([1, 2])[5]
     Traceback (most recent call last):
     varigrad.errors.OutOfRangeError: x[...]: index 5 is outside axis 0, which is 2 long (x: [2])
+    """
+
+
+class CompatibilityWarning(UserWarning):
+    """A model is saved for TensorFlow.js with something in it that TensorFlow.js lacks, or computes otherwise.
+
+    >>> import tempfile, warnings
+    >>> import varigrad as vg
+    >>> layer = vg.layers.conv1d(filters=1, kernel_size=2, padding="causal", input_shape=[8, 1], name="causal_example")
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always", vg.CompatibilityWarning)
+    ...     _ = vg.sequential(layers=[layer]).save(folder)
+    >>> print(told[0].message)
+    save: TensorFlow.js cannot open this model (causal_example: it has no causal padding)
     """

@@ -57,6 +57,7 @@ def test_a_compiled_model_says_how(run):
 @pytest.mark.parametrize(
     ("loss", "opens"), [("mse", True), ("huber", False), (["huber"], False), ({"p": "huber"}, False)]
 )
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_loss_that_tensorflow_js_lacks_is_named(run, loss, opens):
     model = vg.sequential(layers=[vg.layers.dense(units=1, input_shape=[2], name="p")])
     model.compile(optimizer="sgd", loss=loss)

@@ -59,6 +59,7 @@ def test_a_frozen_layer_does_not_move_the_weights_of_others(tmp_path, suffix):
 
 # R41: the GRU of current Keras.
 @pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_gru_of_keras_keeps_its_second_bias(tmp_path, suffix):
     gru = vg.layers.gru(units=1, reset_after=True, recurrent_activation="sigmoid", input_shape=[2, 1])
     model = vg.sequential(layers=[gru])

@@ -28,6 +28,7 @@ def test_there_are_models():
 # Reports R47 and R54.
 @pytest.mark.parametrize("file", ["model.json", "by_place.json"])
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_model_of_keras_3_predicts_the_same_and_is_written_as_tensorflow_js_wants_it(name, file, tmp_path):
     expected = json.loads((HERE / name / "expected.json").read_text())
     model = vg.load_layers_model(HERE / name / file)

@@ -45,6 +45,7 @@ def test_a_layer_of_your_own_works_alone_and_in_a_model_and_has_gradients():
     assert layer.count_params() == 3
 
 
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_it_is_saved_and_loaded_registered_or_handed_in(tmp_path):
     model = vg.sequential(layers=[Affine(3, bias=False, input_shape=[2], name="mine")])
     model.save(tmp_path)

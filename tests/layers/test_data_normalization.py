@@ -73,6 +73,7 @@ def test_what_never_changes_becomes_0():
     assert layer([[5, 3]]).tolist() == [[0.0, 1.0]]
 
 
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_model_with_it_saves_loads_and_passes_gradients(tmp_path):
     x = normal(8, 3)
     layer = vg.layers.normalization(input_shape=[3])

@@ -109,6 +109,7 @@ def test_gradients_masks_dtypes_and_configs(name):
 
 
 @pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_model_with_it_trains_saves_and_loads(name, tmp_path):
     model = vg.sequential(layers=[LAYERS[name](input_shape=[4]), vg.layers.dense(units=1)])
     x, y = normal(8, 4), normal(8, 1)

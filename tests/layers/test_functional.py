@@ -259,6 +259,7 @@ class Pair(vg.layers.Layer):
 
 
 @pytest.mark.parametrize("suffix", ["", ".keras", ".h5"])
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_layers_inside_a_custom_layer_are_loaded_though_they_are_numbered_anew(suffix, tmp_path):
     x = vg.input(shape=[4])
     model = vg.model(inputs=x, outputs=Pair()([x, vg.layers.dense(units=4)(x)]))

@@ -62,6 +62,7 @@ def test_a_cosine_of_nothing_is_zero_with_a_finite_gradient():
     assert np.isfinite([grads[x.name].numpy(), grads[y.name].numpy()]).all()
 
 
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_model_of_all_is_stored_and_loaded(tmp_path):
     x, y = vg.input(shape=[3, 4]), vg.input(shape=[3, 4])
     merged = [getattr(vg.layers, name)([x, y]) for name in SHORT]

@@ -60,6 +60,7 @@ def test_models_hand_masks_to_it_and_on():
     np.testing.assert_allclose(model.predict(padded).numpy(), model.predict(X).numpy(), rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_model_with_scores_and_a_causal_mask_is_stored_and_loaded(tmp_path):
     x, v = vg.input(shape=[3, 4]), vg.input(shape=[3, 5])
     layer = vg.layers.multi_head_attention(num_heads=2, key_dim=3, name="stored_attention")

@@ -1,6 +1,7 @@
 """Models in files: what saving and loading promise beyond the format."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -231,3 +232,56 @@ def test_a_layer_in_a_model_and_in_one_around_it_cannot_be_saved(tmp_path):
     model = vg.model(inputs=x, outputs=inner.layers[0](inner(x)), name="outside")
     with pytest.raises(ValueError, match=r"shared_inside is a layer of (in|out)side and of (in|out)side, which are"):
         model.save(tmp_path)
+
+
+def problems_of(model, path, **options):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.save(path, **options)
+    assert {(warning.category, warning.filename) for warning in told} <= {(vg.CompatibilityWarning, __file__)}
+    return [str(warning.message) for warning in told]
+
+
+def test_what_tensorflow_js_cannot_open_is_told_in_one_sentence_and_saved_all_the_same(tmp_path):
+    layers = [
+        vg.layers.conv1d(filters=2, kernel_size=2, padding="causal", input_shape=[6, 1], name="c"),
+        vg.layers.depthwise_conv1d(kernel_size=2, name="d"),
+        vg.layers.gru(units=2, reset_after=True, name="g"),
+    ]
+    model = vg.sequential(layers=layers)
+    assert problems_of(model, tmp_path) == [
+        "save: TensorFlow.js cannot open this model (c: it has no causal padding; d: it has no layer DepthwiseConv1D; "
+        "g: its GRU has no reset_after)"
+    ]
+    assert len(vg.load_layers_model(tmp_path).layers) == 3
+    assert problems_of(model, tmp_path / "x.keras") == problems_of(model, tmp_path / "x.h5") == []
+
+
+def test_what_tensorflow_js_computes_otherwise_is_told_too(tmp_path):
+    layer = vg.layers.re_lu(negative_slope=0.5, input_shape=[2], name="r")
+    assert problems_of(vg.sequential(layers=[layer]), tmp_path) == [
+        "save: TensorFlow.js opens this model, but it gives other results there (r: its ReLU layer has no "
+        "negative_slope)"
+    ]
+
+
+def test_of_many_problems_the_first_are_named_and_what_stops_it_first(tmp_path):
+    leaky = [vg.layers.re_lu(negative_slope=0.5, name=f"r{i}") for i in range(7)]
+    stopping = vg.layers.unit_normalization(name="u")
+    model = vg.sequential(layers=[vg.layers.dense(units=2, input_shape=[2]), *leaky, stopping])
+    (told,) = problems_of(model, tmp_path)
+    assert told.startswith("save: TensorFlow.js cannot open this model (u: it has no layer UnitNormalization; r0: ")
+    assert told.endswith("; and 3 more)")
+
+
+def test_a_loss_that_tensorflow_js_lacks_is_told_where_it_is_written(tmp_path):
+    model = make()
+    model.compile(optimizer="sgd", loss="huber")
+    assert problems_of(model, tmp_path) == []
+    assert problems_of(model, tmp_path, include_optimizer=True) == [
+        "save: TensorFlow.js cannot open this model (its loss is huber, which it lacks; save without include_optimizer)"
+    ]
+
+
+def test_a_model_that_tensorflow_js_opens_is_saved_without_a_word(tmp_path):
+    assert problems_of(make(), tmp_path) == []

@@ -29,6 +29,7 @@ def test_masked_queries_give_zeros_and_their_mask_goes_on(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_model_of_it_is_stored_and_loaded(kind, tmp_path):
     x = vg.input(shape=[3, 4])
     y, scores = getattr(vg.layers, kind)(use_scale=True)([x, x], use_causal_mask=True, return_attention_scores=True)

@@ -13,7 +13,7 @@ import typer
 
 from varigrad.cli.errors import CommandError
 from varigrad.cli.model_files import open_model, readable_size, tensorflow_js_report
-from varigrad.errors import VariGradError
+from varigrad.errors import CompatibilityWarning, VariGradError
 from varigrad.io.formats import FOREIGN, MODELS, WEIGHTS, format_of
 from varigrad.io.quantization import QUANTIZED_DTYPES
 
@@ -111,6 +111,7 @@ def _quietly(run: Any, path: Path) -> Any:
     """What `run` returns; its warnings and errors in a line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", CompatibilityWarning)  # told of already, a line for each
         try:
             result = run()
         except (ValueError, TypeError, OSError, VariGradError, ModuleNotFoundError) as error:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from varigrad.callers import warn_caller
+from varigrad.errors import CompatibilityWarning
 from varigrad.io.weights import ModelFileError
 
-__all__ = ["Problem", "complete_from_weights", "for_tensorflow_js", "tensorflow_js_problems"]
+__all__ = ["Problem", "complete_from_weights", "for_tensorflow_js", "tensorflow_js_problems", "warn_of_problems"]
 
 Config: TypeAlias = Mapping[str, Any]
 
@@ -184,6 +186,26 @@ def _in_argument(layer: str, key: str, value: Any) -> Iterator[Problem]:
             yield from _problems(inner)
         elif inner["class_name"] not in _OBJECTS:
             yield Problem(layer, False, f"it has no {inner['class_name']} for {key}")
+
+
+_MOST_TOLD = 5
+
+
+def warn_of_problems(stored: Config, unknown_losses: Sequence[str] = ()) -> None:
+    """Warns in one sentence of what TensorFlow.js cannot open of a model, or computes otherwise, if there is any.
+
+    Args:
+        stored: The model's stored form, as it is to be written.
+        unknown_losses: The losses that it is compiled with and TensorFlow.js lacks.
+    """
+    problems = tensorflow_js_problems(stored)
+    told = [f"{layer}: {reason}" for layer, opens, reason in sorted(problems, key=lambda problem: problem.opens)]
+    told += [f"its loss is {loss}, which it lacks; save without include_optimizer" for loss in unknown_losses]
+    if told:
+        opens = not unknown_losses and all(problem.opens for problem in problems)
+        verdict = "opens this model, but it gives other results there" if opens else "cannot open this model"
+        listed = "; ".join(told[:_MOST_TOLD]) + (f"; and {len(told) - _MOST_TOLD} more" * (len(told) > _MOST_TOLD))
+        warn_caller(f"save: TensorFlow.js {verdict} ({listed})", CompatibilityWarning)
 
 
 # Written otherwise

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
-from varigrad.io.compatibility import complete_from_weights, for_tensorflow_js
+from varigrad.io.compatibility import complete_from_weights, for_tensorflow_js, warn_of_problems
 from varigrad.io.distinct import with_distinct_layers
 from varigrad.io.encoding import prepare_weights, take_bytes
 from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Written
@@ -27,6 +27,7 @@ from varigrad.io.replacing import replace_model
 from varigrad.io.topology import check_kind, stored_model
 from varigrad.io.training_json import (
     STATE_MANIFEST,
+    losses_unknown_to_tensorflow_js,
     manifest_of_state,
     training_for_tensorflow_js,
     training_from_tensorflow_js,
@@ -58,6 +59,8 @@ def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: Writ
     if artifacts.topology:
         readable = artifacts._replace(topology=for_tensorflow_js(artifacts.topology, model))
         artifacts = with_distinct_layers(readable, model)
+        compiled = artifacts.training_config
+        warn_of_problems(readable.topology, [] if compiled is None else losses_unknown_to_tensorflow_js(compiled))
     errors: dict[str, float] = {}
     weights = cast("Mapping[str, Array]", artifacts.weights or {})
     groups = {_WEIGHTS: prepare_weights("save", weights.items(), errors, wanted=options.quantize)}

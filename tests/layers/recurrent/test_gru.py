@@ -17,6 +17,7 @@ def model_of(reset_after):
     return vg.sequential(layers=[layer])
 
 
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_field_report_41_the_default_gru_of_keras_is_built_loaded_and_trained(tmp_path):
     model = model_of(True)
     assert [w.shape for w in model.weights] == [(1, 3), (1, 3), (2, 3)]

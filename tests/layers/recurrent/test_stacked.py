@@ -51,6 +51,7 @@ def test_a_stack_in_a_stack():
     np.testing.assert_allclose(flat(X).numpy(), layer(X)[0].numpy(), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
 def test_a_stack_is_stored_and_loaded_with_cells_of_ones_own(tmp_path):
     cells = [Plain(units=3), vg.layers.gru_cell(units=2, reset_after=True)]
     model = vg.sequential(layers=[vg.layers.rnn(cell=cells, input_shape=[None, 3])])

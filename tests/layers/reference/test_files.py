@@ -18,6 +18,8 @@ from varigrad.io.compatibility import tensorflow_js_problems
 
 from .cases_data import Run, all_cases, case_of, differences, expected_of, table
 
+pytestmark = pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
+
 HERE = Path(__file__).parent
 PACKAGES = Path(os.environ.get("VARIGRAD_NODE_MODULES") or HERE.parents[1] / "client" / "node_modules")
 NODE = shutil.which("node")
