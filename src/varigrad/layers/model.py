@@ -375,6 +375,9 @@ class LayersModel(Trainable):
             What was written: `model_artifacts_info`, with its sizes and date, and `quantization_errors`, the largest
             error of each weight.
 
+        Warns:
+            CompatibilityWarning: TensorFlow.js lacks something that the model has, or computes it otherwise.
+
         Raises:
             OSError: The folder cannot be written.
             ValueError: The path is a URL of the web or has the suffix of what is no model, the model has no layers, or
