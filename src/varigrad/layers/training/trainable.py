@@ -186,8 +186,11 @@ class Trainable(Layer):
     ) -> History:
         """Trains the model on arrays.
 
-        It is the loop that one would write by hand, and gives the same weights to the last bit: in each epoch, for each
-        batch, `vg.variable_grads` of the mean loss and `apply_gradients`. Mirrors `tf.LayersModel.fit`.
+        It is the loop that one would write by hand: in each epoch, for each batch, `vg.variable_grads` of the mean loss
+        and `apply_gradients`. Of a model compiled with `jit=False` it gives the weights of that loop to the last bit,
+        with `jit=True` those of that loop with its step under `vg.jit`. By default it starts as the one and, as soon as
+        that pays, goes on as the other, which rounds some sums in another order; always at the same batch, for it
+        counts batches and kernels, and no time. Mirrors `tf.LayersModel.fit`.
 
         Args:
             x: Inputs, a tensor or array `[samples, ...]`; for a model of several a list of them, or a dict by
