@@ -110,3 +110,12 @@ def test_einsum(equation, shapes, compile_native):
     (found,) = compile_native(lambda *xs: vg.einsum(equation, *xs), *xs)(*xs)
     right = np.einsum(equation, *[a.astype("d") for a in arrays])
     np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("batch", [(1, 5), (5, 1), (2, 5), (1, 5, 1), (2, 3, 4)])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_batches_of_several_axes(batch, rows, transpose_a, transpose_b, assert_native_as_eager):
+    a, b = factors(rows, 6, 4, transpose_a, transpose_b, batch)
+    assert_native_as_eager(lambda a, b: vg.mat_mul(a, b, transpose_a, transpose_b), a, b)

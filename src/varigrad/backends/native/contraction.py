@@ -90,7 +90,9 @@ class Contraction(NamedTuple):
     ) -> Contraction:
         """The same with fewer axes, where two are gone through as one."""
         merged = [*inner[:repeats], *_merged(inner[repeats:])]
-        fewer = [*rows[:1], *_merged(rows[1:])] if len(rows) > 1 else rows
+        fewer = [*rows[:1], *_merged(rows[1:])] if len(rows) > 1 else list(rows)
+        if fewer[-1].b:
+            fewer.append(rows[-1])  # one row: a tile's rows share what they are multiplied by, those of a batch do not
         return cls(tuple(fewer), tuple(merged), n, kind, lanes, repeats, strip, across)
 
     @property
