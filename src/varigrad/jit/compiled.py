@@ -412,12 +412,12 @@ def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -
 
     Inside, tensors have no values yet, so `float(x)`, `if x > 0` and the like are errors that name the line. A function
     that changes something besides tensors and variables each time it runs (a counter, a list) is left as it is, with a
-    warning. Printing happens at the first call only.
+    warning; to change a container that was passed to it is an error. Printing happens at the first call only.
 
     Args:
-        f: A function of tensors, arrays, numbers, containers of these, and other objects, of which each has a
-            compilation of its own. It returns tensors and plain values, alone or in containers. Arrays reach it as
-            tensors.
+        f: A function of tensors, arrays, numbers, containers of these (lists, tuples, dicts, dataclasses), and other
+            objects, of which each has a compilation of its own. It returns tensors and plain values, alone or in
+            containers. Arrays reach it as tensors.
         check: Run both, compiled and as written, at each call, and compare: for finding out which of the two is wrong.
         executor: `"native"`, the default where it works, for machine code made with llvmlite; `"numpy"` for the same
             NumPy calls as in eager mode, to the bits.
