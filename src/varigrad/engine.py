@@ -211,7 +211,8 @@ def run_kernel_multi(name: str, inputs: tuple[Tensor, ...], attrs: Attrs = NO_AT
 def host_tensors(compute: Callable[[], Sequence[Array]]) -> tuple[Tensor, ...]:
     """Tensors of numbers that the host computes anew at each step, such as a learning rate.
 
-    To observers they are no constants: a compiled step calls `compute` too, each time it runs.
+    To observers they are no constants: a compiled step calls `compute` too, each time it runs. Where `compute` has a
+    method `into`, the step calls what `compute.into(arrays)` gives instead, which writes the numbers into these arrays.
     """
     tensors = tuple([Tensor(array) for array in compute()])
     for observer in OBSERVERS.get():

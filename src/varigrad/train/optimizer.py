@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeAlias, cast
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from varigrad.train.slots import Slots
 
 __all__ = ["Gradients", "LearningRate", "Optimizer", "register_rule"]
 
+R = TypeVar("R")
 
 # A number; or a function of the number of updates made so far, such as a schedule.
 LearningRate: TypeAlias = float | Callable[[int], float]
@@ -55,6 +58,41 @@ def register_rule(name: str, rule: Rule) -> None:
     [-1.0]
     """
     register_update(name, fused(rule))
+
+
+class _StepNumbers:
+    """Counts a step of an optimizer when it is called, and gives its numbers, once for each dtype of variables."""
+
+    def __init__(self, optimizer: Optimizer, dtypes: Sequence[np.dtype[Any]]) -> None:
+        self.__self__ = optimizer
+        self._dtypes = [computing_dtype(dtype) for dtype in dtypes]
+
+    def __call__(self) -> list[Array]:
+        return self.__self__.advance(lambda numbers: [np.array(_floats(numbers), dtype) for dtype in self._dtypes])
+
+    def into(self, arrays: Sequence[Array]) -> Callable[[], None]:
+        """See `engine.host_tensors`."""
+        packers = [_packer(array) for array in arrays]
+
+        def write(numbers: tuple[float, ...]) -> None:
+            try:
+                for pack in packers:
+                    pack(*numbers)
+            except (OverflowError, struct.error):  # a number that float32 does not reach, or something else than one
+                for array in arrays:
+                    array[...] = _floats(numbers)
+
+        advance = self.__self__.advance
+        return lambda: advance(write)
+
+
+def _packer(array: Array) -> Callable[..., None]:
+    """A function that writes so many numbers into an array, in a third of the time that NumPy takes."""
+    return functools.partial(struct.Struct(f"{array.size}{array.dtype.char}").pack_into, cast("Any", array), 0)
+
+
+def _floats(numbers: tuple[float, ...]) -> list[float]:
+    return [float(number) for number in numbers]
 
 
 class Optimizer:
@@ -212,7 +250,7 @@ class Optimizer:
             undo = self._undoing(updates) if constrained else None
             kernel = self.update_kernel
             dtypes = list(dict.fromkeys([given[0].storage.dtype for _, given, _ in updates]))
-            steps = dict(zip(dtypes, host_tensors(lambda: self._advance_in(dtypes))))
+            steps = dict(zip(dtypes, host_tensors(_StepNumbers(self, dtypes))))
             try:
                 for targets, given, slots in updates:
                     step = steps[given[0].storage.dtype]
@@ -240,18 +278,13 @@ class Optimizer:
 
         return undo
 
-    def _advance_in(self, dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
-        """Counts this step; its numbers, once for each dtype of variables."""
-        numbers = self._advance()
-        return [np.array(numbers, computing_dtype(dtype)) for dtype in dtypes]
-
-    def _advance(self) -> tuple[float, ...]:
-        """Counts this step and gives its numbers: all that changes on the host from step to step."""
+    def advance(self, use: Callable[[tuple[float, ...]], R]) -> R:
+        """Counts this step and gives what `use` makes of its numbers, all that changes on the host."""
         rate = self.learning_rate
         if callable(rate):
             rate = rate(self._iterations)
         try:
-            numbers = tuple([float(number) for number in self.step_values(float(rate))])
+            made = use(self.step_values(float(rate)))
         except (TypeError, ValueError):
             given = {"learning_rate": rate, **{name: getattr(self, name) for name in self.hyperparameters[1:]}}
             for name, value in given.items():
@@ -259,7 +292,7 @@ class Optimizer:
                     raise TypeError(f"{self.class_name}: {name} must be a number, got {value!r}") from None
             raise
         self._iterations += 1
-        return numbers
+        return made
 
     def _ready_updates(self, gradients: Gradients) -> list[_Update] | None:
         """The updates of a step that is like those before: a dict with a fitting gradient for every variable met so

@@ -191,7 +191,7 @@ class AdamOptimizer(Optimizer):
 
     def step_values(self, rate: float) -> tuple[float, ...]:
         # Both bias corrections are moved into the rate and epsilon, which leaves the same formula.
-        beta1, beta2, update = self.beta1, self.beta2, self.iterations + 1
+        beta1, beta2, update = self.beta1, self.beta2, self._iterations + 1
         root = (1 - beta2**update) ** 0.5
         return (rate * root / (1 - beta1**update), beta1, 1 - beta1, beta2, 1 - beta2, self.epsilon * root)
 

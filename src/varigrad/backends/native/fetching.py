@@ -11,21 +11,25 @@ from varigrad.backends.native.lowering import Lowered
 from varigrad.backends.native.places import Places
 from varigrad.backends.native.state import DTYPES
 from varigrad.errors import DisposedError
-from varigrad.jit.graph import Value
+from varigrad.jit.graph import Node, Value
 
 __all__ = ["fetcher"]
 
 
-def fetcher(places: Places, lowered: Lowered) -> Callable[[Sequence[Any]], list[Any] | None]:
-    """A function that collects the arrays of a call, in the order of their places."""
+def fetcher(places: Places, lowered: Lowered, alone: bool) -> Callable[[Sequence[Any]], list[Any] | None]:
+    """A function that collects the arrays of a call, in the order of their places; None where a tensor was disposed of.
+
+    Where one call at a time runs, `alone`, the numbers of the host are written into the same arrays each time.
+    """
     names: dict[str, Any] = {"array": np.array, "empty": np.empty, "Gone": DisposedError}
     items = ["None"]
-    hosts = [(first, node.compute) for first, node in lowered.hosts]
+    late: list[str] = []  # what is done once all tensors are known to be there
+    hosts = list(lowered.hosts)
     for at, (value, val) in enumerate(zip(lowered.sources, lowered.source_vals, strict=True)):
         if value.source is not None and places.slot[val] < places.first_written:
             items.append(_fetched(at, value, names))
-        items += _asked(at, hosts, names)
-    items += _asked(len(lowered.sources), hosts, names)
+        _ask(at, hosts, names, items, late, alone)
+    _ask(len(lowered.sources), hosts, names, items, late, alone)
     for view in places.made:
         names[f"d_{view.kind.llvm}"] = DTYPES[view.kind.char]
         items.append(f"empty({view.shape!r}, d_{view.kind.llvm})")
@@ -33,19 +37,29 @@ def fetcher(places: Places, lowered: Lowered) -> Callable[[Sequence[Any]], list[
         names[f"w{at}"] = variable
         items.append(f"w{at}.storage")
     items += ["None"] * (places.count - places.first_hosted)
-    lines = ["def fetch(leaves):", " try:", f"  return [{', '.join(items)}]", " except Gone:", "  return None"]
-    exec("\n".join(lines), names)
+    lines = ["def fetch(leaves):", " try:", f"  arrays = [{', '.join(items)}]", " except Gone:", "  return None"]
+    exec("\n".join([*lines, *late, " return arrays"]), names)
     return names["fetch"]
 
 
-def _asked(at: int, hosts: list[tuple[int, Any]], names: dict[str, Any]) -> list[str]:
-    """The calls of the host whose numbers come at this place or, if they give none, after those before it."""
-    calls: list[str] = []
+def _ask(
+    at: int, hosts: list[tuple[int, Node]], names: dict[str, Any], items: list[str], late: list[str], alone: bool
+) -> None:
+    """Adds the calls of the host whose numbers come at this place or, if they give none, after those before it."""
     while hosts and hosts[0][0] <= at:
-        name = f"h{len(names)}"
-        names[name] = hosts.pop(0)[1]
-        calls.append(f"*{name}()")
-    return calls
+        _, node = hosts.pop(0)
+        name, count = f"h{len(names)}", len(node.outputs)
+        into: Any = getattr(node.compute, "into", None)
+        if into is not None and alone:
+            arrays = [np.empty(value.shape, value.dtype) for value in node.outputs]
+            names[name] = into(arrays)
+            names |= {f"{name}_{number}": array for number, array in enumerate(arrays)}
+            items += [f"{name}_{number}" for number in range(count)]
+            late.append(f" {name}()")
+        else:
+            names[name] = node.compute
+            late.append(f" arrays[{len(items)}:{len(items) + count}] = {name}()")
+            items += ["None"] * count
 
 
 def _fetched(at: int, value: Value, names: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from varigrad.backends.native.code import Code
+from varigrad.backends.native.entry import entry_text
 from varigrad.backends.native.finishing import Finished
 from varigrad.backends.native.fusion import Step
 from varigrad.backends.native.groups import Group
@@ -45,6 +46,7 @@ class Kernels:
         self.places = places
         self.names: dict[Any, str] = {}
         self.calls: list[tuple[str, list[int], int, int] | None] = []
+        self.work = 0  # elements computed, in all
         declarations: set[str] = set()
         texts: list[str] = []
         read_by = _readers(steps)
@@ -68,7 +70,8 @@ class Kernels:
             arguments += list(getattr(code, "numbers", ()))
             parts = step.parts if isinstance(step, Routine) else code.parts
             self.calls.append((name, arguments, parts, _chunk(parts, code.work)))
-        self.text = "\n".join([*sorted(declarations), runtime_text(), *texts])
+            self.work += code.work
+        self.text = "\n".join([*sorted(declarations), runtime_text(), entry_text(), *texts])
 
     def _prepared(
         self, step: Group | Routine, at: int, read_by: Mapping[Val, int]

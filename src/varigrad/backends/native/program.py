@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from varigrad.backends.native.entry import Entry, make_builtin
 from varigrad.backends.native.fetching import fetcher
 from varigrad.backends.native.finishing import finish
 from varigrad.backends.native.fusion import Step, fuse
@@ -31,6 +32,18 @@ from varigrad.tensor import format_shape
 
 __all__ = ["NativeProgram"]
 
+_SMALL = 1 << 16  # elements computed, some tens of microseconds, up to which no other thread gets its turn meanwhile
+
+
+class Direct(NamedTuple):
+    """The parts of a call, for whoever calls often: take an entry off the list or make a call in the usual way; fetch
+    the arrays; enter, and resume where that gives other than 0; put the entry back. Results are at `outputs`."""
+
+    entries: list[Entry]
+    fetch: Callable[[Sequence[Any]], list[Any] | None]
+    resume: Callable[[Entry, list[Any]], None]
+    outputs: list[int]
+
 
 class NativeProgram:
     """A graph made ready to run. Calls may come from several threads at once."""
@@ -45,13 +58,15 @@ class NativeProgram:
         self._segments = self._kernels.segments(self._library)
         enter = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self._enter: Any = enter(self._library.address(ENTER))
-        self._fetch = fetcher(self._places, self._lowered)
-        self._states: list[State] = []  # those that no call is using
+        alone = any(node.is_update for node in graph.nodes)  # for these the caller sees to it
+        self._fetch = fetcher(self._places, self._lowered, alone)
         large = any(segment.is_large for segment in self._segments)
         self._pool = pool_address(self._library) if large else 0
         self._choice = Choice() if self._pool else None
         self._readable = arrays_can_be_read()
         self._is_plain = self._readable and self._choice is None and len(self._segments) == 1
+        self._is_small = self._is_plain and self._kernels.work <= _SMALL
+        self._entries: list[Entry] = []  # those that no call is using
 
     def __call__(self, leaves: Sequence[Any]) -> list[Array]:
         """The arrays that the graph returns, for these leaves of the arguments.
@@ -60,19 +75,34 @@ class NativeProgram:
             Stale: A tensor that the graph reads was disposed of; nothing has run yet.
         """
         try:
-            state = self._states.pop()
+            entry = self._entries.pop()
         except IndexError:
-            state = State(self._places, self._segments, self._pool)
+            entry = self._new_entry()
         arrays = self._fetch(leaves)
         if arrays is None:
             raise Stale
-        if self._is_plain:
-            if self._enter(state.alone[0], id(arrays)):
-                self._resume(state.alone[0], state, arrays)
-        else:
-            self._run(state, arrays)
-        self._states.append(state)
+        if not self._is_plain:
+            self._run(entry.state, arrays)
+        elif entry.enter(arrays):
+            self._resume_entry(entry, arrays)
+        self._entries.append(entry)
         return [arrays[place] for place in self._places.outputs]
+
+    def direct(self) -> Direct | None:
+        """The parts of a call, where it is no more than these."""
+        if not self._is_small:
+            return None
+        return Direct(self._entries, self._fetch, self._resume_entry, self._places.outputs)
+
+    def _new_entry(self) -> Entry:
+        state = State(self._places, self._segments, self._pool)
+        address, enter = state.alone[0], self._enter
+        if self._is_small:
+            return Entry(state, make_builtin(self._library, address))
+        return Entry(state, lambda arrays: enter(address, id(arrays)))
+
+    def _resume_entry(self, entry: Entry, arrays: list[Any]) -> None:
+        self._resume(entry.state.alone[0], entry.state, arrays)
 
     def _resume(self, entry: int, state: State, arrays: list[Any]) -> None:
         """Goes on where native code has stopped: gives variables memory of their own, or raises what a check found."""
