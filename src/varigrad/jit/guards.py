@@ -10,10 +10,10 @@ from varigrad.changes import COUNT
 from varigrad.jit.signature import PLAIN
 from varigrad.jit.surroundings import Place, Surroundings, cell_contents, contents_of
 
-__all__ = ["Guards", "changes"]
+__all__ = ["GONE", "Guards", "changes"]
 
 _MISSING = object()
-_GONE = (AttributeError, KeyError, IndexError, ValueError, TypeError)
+GONE = (AttributeError, KeyError, IndexError, ValueError, TypeError)
 
 
 class Guards:
@@ -29,21 +29,34 @@ class Guards:
         self._contents = surroundings.contents
         self._names: dict[str, Any] = {"COUNT": COUNT, "count": COUNT.all}  # what the expression refers to
         terms = ["COUNT.all == count"]
+        inside: dict[int, list[int]] = {}  # the places of each container, by its identity
         for number, place in enumerate(self.places):
             if not place.counted:
-                self._names |= {f"c{number}": place.container, f"k{number}": place.key, f"v{number}": place.value}
-                terms.append(f"{_expression(place, number)} is v{number}")
+                inside.setdefault(id(place.container), []).append(number)
+        for numbers in inside.values():
+            container = f"c{numbers[0]}"
+            self._names[container] = self.places[numbers[0]].container
+            if len(numbers) > 1:
+                container = f"(c := {container})"
+            for number in numbers:
+                terms.append(f"{_looked_up(container, number, self.places[number], self._names)} is v{number}")
+                self._names[f"v{number}"] = self.places[number].value
+                container = "c"
         for number, (container, length, _, counted) in enumerate(surroundings.containers):
             if not counted:
                 self._names[f"l{number}"] = container
                 terms.append(f"len(l{number}) == {length}")
-        self._same: Callable[[], bool] = eval(f"lambda: {' and '.join(terms)}", self._names)
+        if self._contents:
+            self._names["contents_hold"] = self._contents_hold
+            terms.append("contents_hold()")
+        # Whether nothing has changed, not even the identity of a number. May raise what looking things up may.
+        self.same: Callable[[], bool] = eval(f"lambda: {' and '.join(terms)}", self._names)
 
     def hold(self) -> bool:
         """Whether all is as it was."""
         try:
-            return (self._same() and (not self._contents or self._contents_hold())) or self.failure() is None
-        except _GONE:
+            return self.same() or self.failure() is None
+        except GONE:
             return False
 
     def _contents_hold(self) -> bool:
@@ -70,13 +83,17 @@ class Guards:
         return None
 
 
-def _expression(place: Place, number: int) -> str:
-    """How a place is looked up; its container and key are called by its number."""
+def _looked_up(container: str, number: int, place: Place, names: dict[str, Any]) -> str:
+    """How a place of a container is looked up; a key that cannot be written down gets a name by its number."""
     if place.get is cell_contents:
-        return f"c{number}.cell_contents"
-    if place.get is operator.getitem:
-        return f"c{number}[k{number}]"
-    return f"c{number}.{place.key}" if str(place.key).isidentifier() else f"getattr(c{number}, k{number})"
+        return f"{container}.cell_contents"
+    if place.get is not operator.getitem and str(place.key).isidentifier():
+        return f"{container}.{place.key}"
+    key = repr(place.key)
+    if type(place.key) not in (str, int):
+        key = f"k{number}"
+        names[key] = place.key
+    return f"{container}[{key}]" if place.get is operator.getitem else f"getattr({container}, {key})"
 
 
 def changes(before: Surroundings, after: Surroundings) -> list[str]:
@@ -101,7 +118,7 @@ def changes(before: Surroundings, after: Surroundings) -> list[str]:
 def _look(place: Place) -> Any:
     try:
         return place.get(place.container, place.key)
-    except _GONE:
+    except GONE:
         return _MISSING
 
 

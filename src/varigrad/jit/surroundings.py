@@ -15,7 +15,7 @@ import operator
 import random
 import sys
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -345,14 +345,21 @@ class _Walk:
         self.follow(getattr(value, "__wrapped__", None), path)  # of functools.lru_cache and its like
         attributes: Any = getattr(value, "__dict__", None)
         self.looked_into |= {id(value), id(attributes)}
+        fixed = _fixed(cls)
         if isinstance(attributes, dict):
             names: set[str] = (
                 set(cast("Any", attributes)) if self.everything and not inside else self.names & attributes.keys()
             )
             for name in sorted(names.difference(getattr(cls, "moved_on", ()))):
+                if name in fixed:
+                    self.follow(attributes[name], f"{path}.{name}", inside)
+                    continue
                 self.note(operator.getitem, attributes, name, f"{path}.{name}", counted=counted, inside=inside)
         slots, plain = self._of_class(cls)
         for name in slots:
+            if name in fixed and hasattr(value, name):
+                self.follow(getattr(value, name), f"{path}.{name}", inside)
+                continue
             self.note(getattr, value, name, f"{path}.{name}", counted=counted, inside=inside)
         for name in plain:
             if not (isinstance(attributes, dict) and name in attributes):
@@ -374,6 +381,12 @@ class _Walk:
 
 def _items(container: Any) -> Any:
     return container.values() if isinstance(container, dict) else container  # pyright: ignore[reportUnknownVariableType]
+
+
+def _fixed(cls: Any) -> Collection[str]:
+    """The attributes of its objects that stay what they are: the fields of a frozen dataclass."""
+    parameters = getattr(cls, "__dataclass_params__", None)
+    return cls.__dataclass_fields__ if parameters is not None and parameters.frozen else ()
 
 
 def _slots(cls: Any) -> Iterator[str]:
