@@ -20,6 +20,7 @@ from varigrad.jit.executors import check_executor
 from varigrad.jit.graph import HOST
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
+from varigrad.jit.quick import MISS, QuickCall, never, quick_call
 from varigrad.jit.signature import describe, flatten, replaced, untouched
 from varigrad.jit.straight_line import Stale
 from varigrad.jit.surroundings import Surroundings, look_around
@@ -65,31 +66,42 @@ class CompiledFunction(Generic[P, R]):
         self._history: deque[str] = deque(maxlen=_TOLD)
         self._compilations = 0
         self._lock = threading.RLock()
+        self._quick: QuickCall = never  # that of the trace that ran last
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         observers = OBSERVERS.get()
+        if not observers:
+            result = self._quick(args, kwargs)
+            if result is not MISS:
+                return result
+        return self._call(args, kwargs, observers)
+
+    def _call(self, args: Any, kwargs: Any, observers: Sequence[Observer]) -> R:
+        """The usual way: by the key of the arguments to the trace for it, or to a new one."""
+        function: Any = self.function
         if observers and _see_inside(observers):
-            return self.function(*args, **kwargs)
+            return function(*args, **kwargs)
         leaves: list[Any] = []
         objects: list[Any] = []
         key = flatten(args, kwargs, leaves, objects)
         for trace in self._traces.get(key, ()):
             if trace.guards.hold() and (not trace.known or trace.knows(leaves)):
                 if observers and any(_is_watching(o, leaves, trace.variables) for o in observers):
-                    return self.function(*args, **kwargs)
+                    return function(*args, **kwargs)
                 try:
                     return self._run(trace, args, kwargs, leaves, observers)
                 except Stale:
                     with self._lock:
+                        self._quick = never
                         self._traces[key] = [other for other in self._traces[key] if other is not trace]
                     break
         if observers and any(isinstance(o, Tape) for o in observers):
-            return self.function(*args, **kwargs)
+            return function(*args, **kwargs)
         with self._lock:
             # Another thread may have compiled it meanwhile.
             if not any(trace.guards.hold() and trace.knows(leaves) for trace in self._traces.get(key, ())):
                 return self._trace(args, kwargs, key, leaves, objects)
-        return self(*args, **kwargs)
+        return self._call(args, kwargs, observers)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A compiled method: each object has compilations of its own."""
@@ -125,6 +137,9 @@ class CompiledFunction(Generic[P, R]):
         observers: Sequence[Observer],
     ) -> Any:
         if not (observers or self.check):
+            if trace.quick is None:
+                trace.quick = quick_call(trace, args, kwargs, leaves)
+            self._quick = trace.quick
             if not trace.updates:
                 return trace.build([Tensor(array) for array in trace.program(leaves)], leaves)
             with trace.lock:

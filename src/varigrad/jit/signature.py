@@ -19,7 +19,7 @@ from varigrad.jit.errors import JitError
 from varigrad.ops.creation import tensor
 from varigrad.tensor import Tensor, Variable
 
-__all__ = ["PLAIN", "Build", "describe", "flatten", "replaced", "template_of", "untouched"]
+__all__ = ["PLAIN", "Build", "describe", "fields_of", "flatten", "is_array", "replaced", "template_of", "untouched"]
 
 PLAIN = (int, bool, str, bytes, complex, type(None), type(Ellipsis))
 
@@ -71,10 +71,10 @@ def _part(value: Any, leaves: list[Any], objects: list[Any]) -> Any:
     if isinstance(value, dict):
         items = cast("dict[Any, Any]", value).items()
         return kind, tuple([(key, _part(item, leaves, objects)) for key, item in items])
-    if _is_array(value):
+    if is_array(value):
         leaves.append(value if isinstance(value, Tensor) else tensor(value))
         return leaves[-1].storage.shape, leaves[-1].storage.dtype
-    fields = _fields(value)
+    fields = fields_of(value)
     if fields is not None:
         objects.append(kind)  # for what its methods read
         return kind, tuple([(name, _part(item, leaves, objects)) for name, item in fields.items()])
@@ -82,7 +82,7 @@ def _part(value: Any, leaves: list[Any], objects: list[Any]) -> Any:
     return kind, id(value)
 
 
-def _fields(value: Any) -> dict[str, Any] | None:
+def fields_of(value: Any) -> dict[str, Any] | None:
     """The fields of a dataclass that holds nothing else, and so is a container; None of any other object."""
     if not hasattr(cast("Any", type(value)), "__dataclass_fields__") or callable(value):
         return None
@@ -99,7 +99,8 @@ def _with_fields(value: Any, fields: Mapping[str, Any]) -> Any:
     return filled
 
 
-def _is_array(value: Any) -> bool:
+def is_array(value: Any) -> bool:
+    """Whether an argument reaches the function as a tensor."""
     return isinstance(value, (Tensor, np.ndarray, np.generic)) or (
         not isinstance(value, type) and (hasattr(value, "__array__") or hasattr(value, "__dlpack__"))
     )
@@ -117,9 +118,9 @@ def _replaced(value: Any, rest: Any) -> Any:
     if isinstance(value, dict):
         filled = {key: _replaced(item, rest) for key, item in cast("dict[Any, Any]", value).items()}
         return filled if kind is dict else kind(filled)
-    if _is_array(value):
+    if is_array(value):
         return next(rest)
-    fields = _fields(value)
+    fields = fields_of(value)
     if fields is None:
         return value
     return _with_fields(value, {name: _replaced(item, rest) for name, item in fields.items()})
@@ -138,9 +139,9 @@ def untouched(given: Any, original: Any, leaves: Iterator[Any]) -> bool:
     if isinstance(original, dict):
         table, old = cast("dict[Any, Any]", given), cast("dict[Any, Any]", original)
         return list(table) == list(old) and all(untouched(table[key], old[key], leaves) for key in old)
-    if kind is float or _is_array(original):
+    if kind is float or is_array(original):
         return given is next(leaves)
-    fields = _fields(original)
+    fields = fields_of(original)
     if fields is None:
         return given is original
     return type(given) is kind and all(untouched(getattr(given, name), fields[name], leaves) for name in fields)
@@ -194,7 +195,7 @@ def template_of(result: Any, leaf_of: Callable[[Any], Build | None]) -> Build:
     if isinstance(result, dict):
         pairs = [(key, template_of(item, leaf_of)) for key, item in cast("dict[Any, Any]", result).items()]
         return lambda outputs, leaves: kind({key: item(outputs, leaves) for key, item in pairs})
-    fields = _fields(result)
+    fields = fields_of(result)
     if fields is not None:
         made_of = [(name, template_of(item, leaf_of)) for name, item in fields.items()]
         return lambda outputs, leaves: _with_fields(result, {name: item(outputs, leaves) for name, item in made_of})

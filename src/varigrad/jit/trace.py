@@ -11,6 +11,7 @@ from varigrad.jit.executors import make_executor
 from varigrad.jit.graph import Graph
 from varigrad.jit.guards import Guards
 from varigrad.jit.passes import optimize
+from varigrad.jit.quick import QuickCall
 from varigrad.jit.surroundings import Place
 from varigrad.tensor import Variable
 
@@ -41,6 +42,7 @@ class Trace:
         sources = [value.source for value in graph.sources()]
         self.variables = tuple([s.what for s in sources if s is not None and s.kind == "variable"])
         self.lock = threading.RLock()
+        self.quick: QuickCall | None = None  # written at the first call that finds this trace
 
     def failure(self, leaves: Sequence[Any]) -> str | None:
         """Why it does not hold for a call, in words."""
