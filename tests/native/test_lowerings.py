@@ -159,3 +159,47 @@ def test_division_without_fraction_is_numpys(kernel, dtype, compile_native):
     compiled = compile_native(lambda a, b: vg.run_kernel(kernel, (a, b)), a, b)
     np.testing.assert_array_equal(compiled(a, b)[0], compiled.first[0])
     np.testing.assert_array_equal(np.signbit(compiled(a, b)[0]), np.signbit(compiled.first[0]))
+
+
+WINDOWS = [
+    *[(2, 2), (3, 2), (3, 1), (5, 2), (5, 5), ((2, 3), (1, 2)), ((1, 4), 1)],
+    *[((5, 5), 3), ((4, 5), (4, 5))],
+]
+
+
+@pytest.mark.parametrize("pad", ["same", "valid", ((0, 0), (1, 0), (2, 1), (0, 0))], ids=str)
+@pytest.mark.parametrize(("window", "strides"), WINDOWS, ids=str)
+def test_pooling_with_any_window(window, strides, pad, assert_native):
+    def derivatives(x, pool):
+        f = lambda x: (pool(x, window, strides, pad) * 1.5).square().sum()  # noqa: E731
+        return [pool(x, window, strides, pad), vg.grad(f)(x), vg.grad(lambda x: vg.grad(f)(x).square().sum())(x)]
+
+    x = random(2, 9, 11, 3)
+    assert_native(lambda x: derivatives(x, vg.avg_pool), x)
+    assert_native(lambda x: derivatives(x, vg.max_pool), x)
+
+
+@pytest.mark.parametrize("pool", [vg.max_pool, vg.avg_pool], ids=["largest", "mean"])
+def test_pooling_with_large_windows(pool, assert_native):
+    x = random(2, 20, 23, 3)
+    x[0, 3, 4, 1] = np.nan
+    assert_native(lambda x: [pool(x, 7, 7, "valid"), pool(x, (9, 8), 2, "same"), pool(x, 20, 1, "valid")], x)
+
+
+@pytest.mark.parametrize("pad", ["same", "valid"])
+@pytest.mark.parametrize(("window", "strides"), [(2, 2), ((3, 2, 1), 1), (3, 2)], ids=str)
+def test_pooling_in_three_dimensions(window, strides, pad, assert_native):
+    for pool in (vg.max_pool3d, vg.avg_pool3d):
+        f = lambda x, pool=pool: vg.value_and_grad(lambda x: pool(x, window, strides, pad).square().sum())(x)  # noqa: E731
+        if window != 3 or pool is vg.avg_pool3d:
+            assert_native(f, random(2, 6, 5, 7, 3))
+
+
+@pytest.mark.parametrize(("window", "multiplier"), [((5, 5), 1), ((7, 7), 1), ((3, 3), 2), ((2, 3), 3)], ids=str)
+@pytest.mark.parametrize("strides", [1, 2])
+def test_depthwise_convolutions(window, multiplier, strides, assert_native):
+    def f(x, filter):
+        loss = lambda x, filter: vg.depthwise_conv2d(x, filter, strides, "same").square().sum()  # noqa: E731
+        return vg.value_and_grads(loss)([x, filter])
+
+    assert_native(f, random(2, 9, 10, 4), random(*window, 4, multiplier), tolerance=1e-4)

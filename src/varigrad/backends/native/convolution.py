@@ -21,7 +21,7 @@ from varigrad.backends.native.packing import second_factor
 __all__ = ["RULES", "padded", "places", "window_lengths"]
 
 Pads = Sequence[tuple[int, int]]
-_MOST_PLACES = 16  # of a depthwise window, which is written out
+_MOST_PLACES = 49  # of a depthwise window, which is written out
 
 
 def window_lengths(lengths: Shape, window: Shape, strides: Shape, dilations: Shape, pads: Pads) -> Shape:
@@ -180,8 +180,21 @@ def _depthwise_backprop_input(
     b: Builder, dy: View, filter: View, input_shape: Shape, strides: Shape, dilations: Shape, pads: Pads
 ) -> View | None:
     *window, _, multiplier = filter.shape
-    if prod(window) > _MOST_PLACES or multiplier != 1:
+    if prod(window) > _MOST_PLACES:
         return None
+    if multiplier > 1:
+        # Each of the filters of a channel by itself.
+        each = b.reshape(dy, (*dy.shape[:-1], filter.shape[-2], multiplier))
+        parts: list[View] = []
+        for at in range(multiplier):
+            one = each.part([*[0] * len(dy.shape), at], (*each.shape[:-1], 1))
+            own = filter.part([*[0] * len(window), 0, at], (*filter.shape[:-1], 1))
+            given = b.reshape(one, (*dy.shape[:-1], filter.shape[-2]))
+            part = _depthwise_backprop_input(b, given, own, input_shape, strides, dilations, pads)
+            if part is None:
+                return None
+            parts.append(part)
+        return b.map("AddN", *parts)
     spread = _spread_out(b, dy, input_shape, tuple(window), strides, dilations, pads)
     if spread is None:
         return None
