@@ -407,3 +407,26 @@ def test_values_that_overflow_give_infinities_and_no_warning():
     vg.train.adam(0.1).apply_gradients({"w": vg.tensor([1e30])})
     vg.train.sgd(1e30).apply_gradients({"w": vg.tensor([1e30])})
     assert w.tolist() == [-np.inf]
+
+
+def test_gradients_may_be_paired_with_their_variables_in_either_order():
+    expected = {}
+    for way in ("by name", "zip", "pairs", "turned", "generator"):
+        a, b = vg.variable([1.0, 2.0]), vg.variable(3.0)
+        gradients = [vg.tensor([0.5, 1.0]), vg.scalar(2.0)]
+        given = {
+            "by name": {a.name: gradients[0], b.name: gradients[1]},
+            "zip": zip(gradients, [a, b], strict=True),
+            "pairs": [(gradients[0], a), (gradients[1], b)],
+            "turned": [(a, gradients[0]), [b, gradients[1]]],
+            "generator": ((gradient, variable) for variable, gradient in ((a, gradients[0]), (b, gradients[1]))),
+        }[way]
+        vg.train.adam(0.1).apply_gradients(given)
+        expected[way] = (a.tolist(), b.item())
+    assert expected["by name"] != ([1.0, 2.0], 3.0)
+    assert all(result == expected["by name"] for result in expected.values())
+
+
+def test_gradients_without_their_variables_are_told_how_to_name_them():
+    with pytest.raises(TypeError, match=r"item 0 is neither .*; zip\(gradients, variables\) says whose they are"):
+        vg.train.sgd(0.1).apply_gradients([vg.scalar(1.0)])

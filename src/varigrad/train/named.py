@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from varigrad.dtypes import Array, as_numpy
-from varigrad.tensor import Tensor, registered_variables
+from varigrad.tensor import Tensor, Variable, registered_variables
 
 __all__ = ["NamedTensor", "by_name", "list_names", "numbers_by_name", "other_variables", "update_count"]
 
@@ -29,9 +29,14 @@ class NamedTensor(NamedTuple):
 
 
 def by_name(op: str, named: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
-    """What a dict by name, or a list of `NamedTensor`, pairs or `{"name": …, "tensor": …}`, holds under each name."""
+    """What a dict by name, or a list of `NamedTensor`, pairs or `{"name": …, "tensor": …}`, holds under each name.
+
+    In a pair a variable stands for its name, and comes first or last: `zip(gradients, variables)` is understood.
+    """
     if isinstance(named, Mapping):
         return named
+    if isinstance(named, Iterator):
+        named = list(cast("Iterator[Any]", named))
     if not isinstance(named, list) and (not isinstance(named, tuple) or hasattr(named, "_fields")):
         hint = "; pass its .grads" if hasattr(named, "grads") else ""
         raise TypeError(f"{op}: takes a dict by name or a list of named tensors, got {type(named).__name__}{hint}")
@@ -39,7 +44,8 @@ def by_name(op: str, named: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, A
     for position, item in enumerate(cast("Sequence[Any]", named)):
         name, tensor = _pair(item)
         if not isinstance(name, str):
-            raise TypeError(f"{op}: item {position} is neither (name, tensor) nor {{'name': …, 'tensor': …}}")
+            hint = "; zip(gradients, variables) says whose they are" if isinstance(item, Tensor) else ""
+            raise TypeError(f"{op}: item {position} is neither (name, tensor) nor {{'name': …, 'tensor': …}}{hint}")
         if name in result:
             raise ValueError(f"{op}: {name!r} is given twice")
         result[name] = tensor
@@ -51,8 +57,10 @@ def _pair(item: Any) -> tuple[Any, Any]:
         pair = cast("Mapping[str, Any]", item)
         return pair.get("name"), pair.get("tensor")
     if isinstance(item, (tuple, list)) and len(cast("Sequence[Any]", item)) == 2:
-        name, tensor = cast("Sequence[Any]", item)
-        return name, tensor
+        first, last = cast("Sequence[Any]", item)
+        if isinstance(last, Variable):  # as TensorFlow and Keras pair them
+            return last.name, first
+        return (first.name if isinstance(first, Variable) else first), last
     return None, None
 
 

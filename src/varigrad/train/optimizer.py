@@ -226,8 +226,9 @@ class Optimizer:
         """Updates variables by their gradients, all or none of them.
 
         Args:
-            gradients: A dict of gradients by variable name, or a list of named tensors (`NamedTensor`,
-                `{"name": …, "tensor": …}`). Each has its variable's shape; None leaves the variable as it is.
+            gradients: A dict of gradients by variable name; a list of named tensors (`NamedTensor`,
+                `{"name": …, "tensor": …}`); or, as in TensorFlow, pairs of a gradient and its variable. Each gradient
+                has its variable's shape; None leaves the variable as it is.
 
         Raises:
             ValueError: A name that no variable has; a gradient of another shape, or that is not floating-point; what a
