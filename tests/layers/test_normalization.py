@@ -160,3 +160,14 @@ def test_with_every_step_left_out_nothing_is_lost():
     layer = vg.layers.batch_normalization()
     y = layer(vg.ones([1, 2, 3]), training=True, mask=vg.tensor([[False, False]]))
     assert np.isfinite(y.numpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+def test_inputs_of_another_dtype_move_the_averages_in_their_own(dtype):
+    layer = vg.layers.batch_normalization(momentum=0.5)
+    x = vg.tensor([[1.0, 2.0], [3.0, 6.0]], dtype=dtype)
+    y = layer(x, training=True)
+    np.testing.assert_allclose(y.numpy(), [[-1, -1], [1, 1]], atol=2e-3)
+    assert layer.moving_mean.dtype == "float32"
+    np.testing.assert_allclose(layer.moving_mean.numpy(), [1.0, 2.0])
+    np.testing.assert_allclose(layer.moving_variance.numpy(), [1.0, 2.5])

@@ -164,3 +164,31 @@ def test_the_table_has_every_layer_of_these_files():
         and any(f in make.__wrapped__.__module__ for f in files.split("|"))
     }
     assert {getattr(vg.layers, name).__name__ for name in here} <= set(REQUIRED)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "told"),
+    [
+        ("activation", "rellu", "unknown activation 'rellu'; did you mean 'relu'"),
+        ("kernel_initializer", "glorotNorml", "unknown initializer 'glorotNorml'; did you mean 'glorot_normal'"),
+        ("kernel_regularizer", "l3", "unknown regularizer 'l3'; there are l1, l1l2, l2"),
+        ("bias_constraint", "maxNrm", "unknown constraint 'maxNrm'; did you mean 'max_norm'"),
+        ("bias_initializer", 3, "an initializer is a name or a vg.initializers object, got 3"),
+    ],
+)
+@pytest.mark.parametrize("name", ["dense", "conv2d", "lstm"])
+def test_the_layer_and_its_argument_are_named_where_a_name_is_unknown(name, argument, value, told):
+    given = {**(WINDOW if name == "conv2d" else {"units": 1}), argument: value}
+    with pytest.raises((TypeError, ValueError), match=f"^mine: {argument}: {told}"):
+        getattr(vg.layers, name)(name="mine", **given)
+
+
+def test_the_initializer_of_a_layer_of_ones_own_is_named_too():
+    class Own(vg.layers.Layer):
+        def build(self, input_shape):
+            self.add_weight("w", [1], initializer="one")
+
+    with pytest.raises(
+        ValueError, match=r"^mine: the initializer of 'w': unknown initializer 'one'; did you mean 'ones'"
+    ):
+        Own(name="mine")([[1.0]])

@@ -199,7 +199,7 @@ def warn_of_problems(stored: Config, unknown_losses: Sequence[str] = ()) -> None
         unknown_losses: The losses that it is compiled with and TensorFlow.js lacks.
     """
     problems = tensorflow_js_problems(stored)
-    told = [f"{layer}: {reason}" for layer, opens, reason in sorted(problems, key=lambda problem: problem.opens)]
+    told = [f"{layer}: {reason}" for layer, _, reason in sorted(problems, key=lambda problem: problem.opens)]
     told += [f"its loss is {loss}, which it lacks; save without include_optimizer" for loss in unknown_losses]
     if told:
         opens = not unknown_losses and all(problem.opens for problem in problems)

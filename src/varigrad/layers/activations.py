@@ -90,6 +90,7 @@ _BY_KEY["silu"] = _BY_KEY["swish"]
 _BY_KEY["hardswish"] = _BY_KEY["hardsilu"]
 
 
+@registry.naming_owner
 def get_activation(identifier: Any) -> ActivationFunction:
     """An activation by name, or from a function of a tensor; None is `linear`.
 

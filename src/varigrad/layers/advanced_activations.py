@@ -134,9 +134,9 @@ class PReLU(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        self.alpha_initializer = get_initializer(alpha_initializer or "zeros")
-        self.alpha_regularizer = get_regularizer(alpha_regularizer)
-        self.alpha_constraint = get_constraint(alpha_constraint)
+        self.alpha_initializer = get_initializer(alpha_initializer or "zeros", f"{self.name}: alpha_initializer")
+        self.alpha_regularizer = get_regularizer(alpha_regularizer, f"{self.name}: alpha_regularizer")
+        self.alpha_constraint = get_constraint(alpha_constraint, f"{self.name}: alpha_constraint")
         self.shared_axes = None if shared_axes is None else axis_list("prelu", "shared_axes", shared_axes)
         if self.shared_axes is not None and min(self.shared_axes) < 1:
             raise ValueError(f"prelu: shared_axes must be axes from 1 on, the batch being 0, got {shared_axes!r}")

@@ -160,6 +160,7 @@ _FACTORIES: dict[str, Callable[..., Constraint]] = {
 }
 
 
+@registry.naming_owner
 def get_constraint(identifier: Any) -> Constraint | None:
     """A constraint from its name, its stored form, or itself; None is none.
 

@@ -100,12 +100,12 @@ class BaseConvolution(PenalizesActivity):
                 f"{self._owner}: strides or dilation_rate must be 1, got strides {list(self.strides)} and "
                 f"dilation_rate {list(self.dilation_rate)}"
             )
-        self.activation = get_activation(activation)
+        self.activation = get_activation(activation, f"{self.name}: activation")
         self.use_bias = boolean(self._owner, "use_bias", use_bias)
-        self.bias_initializer = get_initializer(bias_initializer or "zeros")
-        self.bias_regularizer = get_regularizer(bias_regularizer)
-        self.activity_regularizer = get_regularizer(activity_regularizer)
-        self.bias_constraint = get_constraint(bias_constraint)
+        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
+        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
+        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
+        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
         self.input_spec = InputSpec(ndim=self.axes + 2)
 
     def _add_bias(self, filters: int) -> None:
@@ -169,9 +169,11 @@ class Convolution(BaseConvolution):
     ) -> None:
         super().__init__(kernel_size=kernel_size, **options)
         self.filters = positive_integer(self._owner, "filters", filters)
-        self.kernel_initializer = get_initializer(kernel_initializer or "glorot_normal")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer)
-        self.kernel_constraint = get_constraint(kernel_constraint)
+        self.kernel_initializer = get_initializer(
+            kernel_initializer or "glorot_normal", f"{self.name}: kernel_initializer"
+        )
+        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
+        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
         self._fused = fused_name(self.activation) if self._fuses else None
 
     def build(self, input_shape: Shape) -> None:

@@ -183,15 +183,17 @@ class Dense(PenalizesActivity):
             options["input_shape"] = [input_dim]
         super().__init__(**options)
         self.units = positive_integer("dense", "units", units)
-        self.activation = get_activation(activation)
+        self.activation = get_activation(activation, f"{self.name}: activation")
         self.use_bias = boolean("dense", "use_bias", use_bias)
-        self.kernel_initializer = get_initializer(kernel_initializer or "glorot_normal")
-        self.bias_initializer = get_initializer(bias_initializer or "zeros")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer)
-        self.bias_regularizer = get_regularizer(bias_regularizer)
-        self.activity_regularizer = get_regularizer(activity_regularizer)
-        self.kernel_constraint = get_constraint(kernel_constraint)
-        self.bias_constraint = get_constraint(bias_constraint)
+        self.kernel_initializer = get_initializer(
+            kernel_initializer or "glorot_normal", f"{self.name}: kernel_initializer"
+        )
+        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
+        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
+        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
+        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
+        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
+        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
         fused = fused_name(self.activation)
         self._fused = fused is not None
         # What the fused kernel takes, made once: this is the hot path of small models.
@@ -252,7 +254,7 @@ class Activation(Layer):
 
     def __init__(self, *, activation: ActivationLike, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.activation = get_activation(activation)
+        self.activation = get_activation(activation, f"{self.name}: activation")
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         return self.activation(inputs)

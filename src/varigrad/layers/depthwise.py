@@ -52,9 +52,11 @@ class _DepthwiseConvolution(BaseConvolution):
     ) -> None:
         super().__init__(kernel_size=kernel_size, **options)
         self.depth_multiplier = positive_integer(self._owner, "depth_multiplier", depth_multiplier)
-        self.depthwise_initializer = get_initializer(depthwise_initializer or "glorot_normal")
-        self.depthwise_regularizer = get_regularizer(depthwise_regularizer)
-        self.depthwise_constraint = get_constraint(depthwise_constraint)
+        self.depthwise_initializer = get_initializer(
+            depthwise_initializer or "glorot_normal", f"{self.name}: depthwise_initializer"
+        )
+        self.depthwise_regularizer = get_regularizer(depthwise_regularizer, f"{self.name}: depthwise_regularizer")
+        self.depthwise_constraint = get_constraint(depthwise_constraint, f"{self.name}: depthwise_constraint")
 
     def build(self, input_shape: Shape) -> None:
         channels = known_channels(self.name, self.data_format, input_shape)

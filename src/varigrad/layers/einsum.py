@@ -84,19 +84,21 @@ class EinsumDense(Layer):
         self._terms = _terms(equation)
         self.equation = equation
         self.partial_output_shape = partial_shape("einsum_dense", "output_shape", output_shape)
-        self.activation = get_activation(activation)
+        self.activation = get_activation(activation, f"{self.name}: activation")
         if bias_axes is not None and not isinstance(bias_axes, str):
             raise ValueError(f"einsum_dense: bias_axes must be a string of axes of the result, got {bias_axes!r}")
         self.bias_axes = bias_axes or None
         strangers = set(bias_axes or "") - set(self._terms.output)
         if strangers:
             raise ValueError(f"einsum_dense: bias_axes {bias_axes!r} are not all axes of the result in {equation!r}")
-        self.kernel_initializer = get_initializer(kernel_initializer or "glorot_uniform")
-        self.bias_initializer = get_initializer(bias_initializer or "zeros")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer)
-        self.bias_regularizer = get_regularizer(bias_regularizer)
-        self.kernel_constraint = get_constraint(kernel_constraint)
-        self.bias_constraint = get_constraint(bias_constraint)
+        self.kernel_initializer = get_initializer(
+            kernel_initializer or "glorot_uniform", f"{self.name}: kernel_initializer"
+        )
+        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
+        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
+        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
+        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
+        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
 
     def build(self, input_shape: Shape) -> None:
         terms, lengths = self._terms, self._lengths(input_shape)

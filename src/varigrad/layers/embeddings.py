@@ -84,10 +84,12 @@ class Embedding(PenalizesActivity):
             self.batch_input_shape = (*batch, *((None,) if lengths is None else lengths))
         self.input_dim = positive_integer("embedding", "input_dim", input_dim)
         self.output_dim = positive_integer("embedding", "output_dim", output_dim)
-        self.embeddings_initializer = get_initializer(embeddings_initializer or "random_uniform")
-        self.embeddings_regularizer = get_regularizer(embeddings_regularizer)
-        self.activity_regularizer = get_regularizer(activity_regularizer)
-        self.embeddings_constraint = get_constraint(embeddings_constraint)
+        self.embeddings_initializer = get_initializer(
+            embeddings_initializer or "random_uniform", f"{self.name}: embeddings_initializer"
+        )
+        self.embeddings_regularizer = get_regularizer(embeddings_regularizer, f"{self.name}: embeddings_regularizer")
+        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
+        self.embeddings_constraint = get_constraint(embeddings_constraint, f"{self.name}: embeddings_constraint")
         self.mask_zero = None if mask_zero is None else boolean("embedding", "mask_zero", mask_zero)
         self.input_length = lengths if isinstance(input_length, (list, tuple)) else input_length
         self._lengths = lengths

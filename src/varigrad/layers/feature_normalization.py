@@ -61,12 +61,12 @@ class _ScaledAndShifted(Layer):
         self.epsilon = number(owner, "epsilon", epsilon, 0.0)
         self.center = boolean(owner, "center", center)
         self.scale = boolean(owner, "scale", scale)
-        self.beta_initializer = get_initializer(beta_initializer or "zeros")
-        self.gamma_initializer = get_initializer(gamma_initializer or "ones")
-        self.beta_regularizer = get_regularizer(beta_regularizer)
-        self.gamma_regularizer = get_regularizer(gamma_regularizer)
-        self.beta_constraint = get_constraint(beta_constraint)
-        self.gamma_constraint = get_constraint(gamma_constraint)
+        self.beta_initializer = get_initializer(beta_initializer or "zeros", f"{self.name}: beta_initializer")
+        self.gamma_initializer = get_initializer(gamma_initializer or "ones", f"{self.name}: gamma_initializer")
+        self.beta_regularizer = get_regularizer(beta_regularizer, f"{self.name}: beta_regularizer")
+        self.gamma_regularizer = get_regularizer(gamma_regularizer, f"{self.name}: gamma_regularizer")
+        self.beta_constraint = get_constraint(beta_constraint, f"{self.name}: beta_constraint")
+        self.gamma_constraint = get_constraint(gamma_constraint, f"{self.name}: gamma_constraint")
 
     def _add_weights(self, lengths: list[int]) -> None:
         if self.scale:

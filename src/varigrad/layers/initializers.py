@@ -409,6 +409,7 @@ _FACTORIES: dict[str, Callable[..., Initializer]] = {
 }
 
 
+@registry.naming_owner
 def get_initializer(identifier: Any) -> Initializer:
     """An initializer from its name, its stored form, or itself.
 

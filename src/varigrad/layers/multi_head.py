@@ -128,13 +128,15 @@ class MultiHeadAttention(PenalizesActivity, ScoringLayer):
         if None in self._result_shape:
             raise ValueError(f"{owner}: output_shape must be known, got {output_shape!r}")
         self.attention_axes = None if attention_axes is None else axis_list(owner, "attention_axes", attention_axes)
-        self.kernel_initializer = get_initializer(kernel_initializer or "glorot_uniform")
-        self.bias_initializer = get_initializer(bias_initializer or "zeros")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer)
-        self.bias_regularizer = get_regularizer(bias_regularizer)
-        self.activity_regularizer = get_regularizer(activity_regularizer)
-        self.kernel_constraint = get_constraint(kernel_constraint)
-        self.bias_constraint = get_constraint(bias_constraint)
+        self.kernel_initializer = get_initializer(
+            kernel_initializer or "glorot_uniform", f"{self.name}: kernel_initializer"
+        )
+        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
+        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
+        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
+        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
+        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
+        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
 
     def __call__(
         self,

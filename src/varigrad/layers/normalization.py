@@ -103,14 +103,18 @@ class BatchNormalization(Layer):
         self.epsilon = number("batch_normalization", "epsilon", epsilon, 0.0, 1.0)
         self.center = boolean("batch_normalization", "center", center)
         self.scale = boolean("batch_normalization", "scale", scale)
-        self.beta_initializer = get_initializer(beta_initializer or "zeros")
-        self.gamma_initializer = get_initializer(gamma_initializer or "ones")
-        self.moving_mean_initializer = get_initializer(moving_mean_initializer or "zeros")
-        self.moving_variance_initializer = get_initializer(moving_variance_initializer or "ones")
-        self.beta_regularizer = get_regularizer(beta_regularizer)
-        self.gamma_regularizer = get_regularizer(gamma_regularizer)
-        self.beta_constraint = get_constraint(beta_constraint)
-        self.gamma_constraint = get_constraint(gamma_constraint)
+        self.beta_initializer = get_initializer(beta_initializer or "zeros", f"{self.name}: beta_initializer")
+        self.gamma_initializer = get_initializer(gamma_initializer or "ones", f"{self.name}: gamma_initializer")
+        self.moving_mean_initializer = get_initializer(
+            moving_mean_initializer or "zeros", f"{self.name}: moving_mean_initializer"
+        )
+        self.moving_variance_initializer = get_initializer(
+            moving_variance_initializer or "ones", f"{self.name}: moving_variance_initializer"
+        )
+        self.beta_regularizer = get_regularizer(beta_regularizer, f"{self.name}: beta_regularizer")
+        self.gamma_regularizer = get_regularizer(gamma_regularizer, f"{self.name}: gamma_regularizer")
+        self.beta_constraint = get_constraint(beta_constraint, f"{self.name}: beta_constraint")
+        self.gamma_constraint = get_constraint(gamma_constraint, f"{self.name}: gamma_constraint")
 
     def build(self, input_shape: Shape) -> None:
         rank = len(input_shape)
@@ -163,6 +167,8 @@ class BatchNormalization(Layer):
         return y if self.beta is None else add(y, _fitted(self.beta, shape))
 
     def _move(self, average: Variable, value: Tensor) -> None:
+        if value.dtype != average.dtype:  # that of the inputs
+            value = cast_to(value, average.dtype)
         assign(average, add(mul(average, self.momentum), mul(value, 1.0 - self.momentum)))
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 from varigrad.changes import Counted
 from varigrad.keywords import arguments_by_name, misfit, snake_case, suggestion
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+MadeT = TypeVar("MadeT", covariant=True)
 ClassT = TypeVar("ClassT", bound="type[Serializable]")
 
 _classes: dict[str, type[Serializable]] = {}
@@ -189,6 +191,30 @@ def deserialize_argument(owner: str, config: Mapping[str, Any], name: str, kind:
         return deserialize(config[name], kind)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{owner}: {name}: {error}") from error
+
+
+class Getter(Protocol[MadeT]):
+    """A function from what a layer's argument may be, a name or a stored form, to the object."""
+
+    def __call__(self, identifier: Any, owner: str = "") -> MadeT:
+        """The object; an error says the owner, the layer and its argument."""
+        ...
+
+
+def naming_owner(getter: Callable[[Any], MadeT]) -> Getter[MadeT]:
+    """Makes errors say whose argument is wrong: `dense1: activation: unknown activation 'rellu'`."""
+
+    @wraps(getter)
+    def get(identifier: Any, owner: str = "") -> MadeT:
+        try:
+            return getter(identifier)
+        except (TypeError, ValueError) as error:
+            if not owner:
+                raise
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{owner}: {error}") from error
+
+    return get
 
 
 def lookup(what: str, name: str, table: Mapping[str, T], owner: str = "", also: Iterable[str] = ()) -> T:

@@ -85,6 +85,7 @@ def l2(*, l2: float = 0.01) -> Regularizer:
 _FACTORIES: dict[str, Callable[..., Regularizer]] = {"l1": l1, "l2": l2, "l1l2": l1l2}
 
 
+@registry.naming_owner
 def get_regularizer(identifier: Any) -> Regularizer | None:
     """A regularizer from its name, its stored form, or itself; None is none.
 

@@ -62,12 +62,16 @@ class _SeparableConvolution(BaseConvolution):
         super().__init__(kernel_size=kernel_size, **options)
         self.filters = positive_integer(self._owner, "filters", filters)
         self.depth_multiplier = positive_integer(self._owner, "depth_multiplier", depth_multiplier)
-        self.depthwise_initializer = get_initializer(depthwise_initializer or "glorot_uniform")
-        self.pointwise_initializer = get_initializer(pointwise_initializer or "glorot_uniform")
-        self.depthwise_regularizer = get_regularizer(depthwise_regularizer)
-        self.pointwise_regularizer = get_regularizer(pointwise_regularizer)
-        self.depthwise_constraint = get_constraint(depthwise_constraint)
-        self.pointwise_constraint = get_constraint(pointwise_constraint)
+        self.depthwise_initializer = get_initializer(
+            depthwise_initializer or "glorot_uniform", f"{self.name}: depthwise_initializer"
+        )
+        self.pointwise_initializer = get_initializer(
+            pointwise_initializer or "glorot_uniform", f"{self.name}: pointwise_initializer"
+        )
+        self.depthwise_regularizer = get_regularizer(depthwise_regularizer, f"{self.name}: depthwise_regularizer")
+        self.pointwise_regularizer = get_regularizer(pointwise_regularizer, f"{self.name}: pointwise_regularizer")
+        self.depthwise_constraint = get_constraint(depthwise_constraint, f"{self.name}: depthwise_constraint")
+        self.pointwise_constraint = get_constraint(pointwise_constraint, f"{self.name}: pointwise_constraint")
 
     def build(self, input_shape: Shape) -> None:
         channels = known_channels(self.name, self.data_format, input_shape)

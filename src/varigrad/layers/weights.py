@@ -103,7 +103,7 @@ class WeightHolder(Serializable):
                 f"{self.name}: the weight {name!r} needs known lengths, got {format_shape(lengths)}; "
                 "input_shape[1:] is without the batch, input_shape[-1] the last axis alone"
             )
-        first = get_initializer(initializer or "zeros")
+        first = get_initializer(initializer or "zeros", f"{self.name}: the initializer of {name!r}")
         deferred = DEFERRED.get()
         if deferred is None:
             value = first.apply(lengths, dtype)

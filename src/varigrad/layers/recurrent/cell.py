@@ -172,18 +172,22 @@ class UnitsCell(SeededLayer, RNNCell):
         owner = snake_case(self.class_name)
         self.units = positive_integer(owner, "units", units)
         self.state_size = [self.units] * self.state_count if self.state_count > 1 else self.units
-        self.activation = get_activation(activation)
+        self.activation = get_activation(activation, f"{self.name}: activation")
         self.use_bias = boolean(owner, "use_bias", use_bias)
-        self.kernel_initializer = get_initializer(kernel_initializer or "glorot_normal")
-        self.recurrent_initializer = get_initializer(recurrent_initializer or "orthogonal")
-        self.bias_initializer = get_initializer(bias_initializer or "zeros")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer)
-        self.recurrent_regularizer = get_regularizer(recurrent_regularizer)
-        self.bias_regularizer = get_regularizer(bias_regularizer)
-        self.activity_regularizer = get_regularizer(activity_regularizer)
-        self.kernel_constraint = get_constraint(kernel_constraint)
-        self.recurrent_constraint = get_constraint(recurrent_constraint)
-        self.bias_constraint = get_constraint(bias_constraint)
+        self.kernel_initializer = get_initializer(
+            kernel_initializer or "glorot_normal", f"{self.name}: kernel_initializer"
+        )
+        self.recurrent_initializer = get_initializer(
+            recurrent_initializer or "orthogonal", f"{self.name}: recurrent_initializer"
+        )
+        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
+        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
+        self.recurrent_regularizer = get_regularizer(recurrent_regularizer, f"{self.name}: recurrent_regularizer")
+        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
+        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
+        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
+        self.recurrent_constraint = get_constraint(recurrent_constraint, f"{self.name}: recurrent_constraint")
+        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
         self.dropout = number(owner, "dropout", dropout, 0.0, 1.0)
         self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, 0.0, 1.0)
 

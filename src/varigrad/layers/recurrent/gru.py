@@ -68,7 +68,7 @@ class GRUCell(UnitsCell):
         **options: Unpack[UnitsCellOptions],
     ) -> None:
         super().__init__(units=units, **options)
-        self.recurrent_activation = get_activation(recurrent_activation)
+        self.recurrent_activation = get_activation(recurrent_activation, f"{self.name}: recurrent_activation")
         self.reset_after = boolean("gru_cell", "reset_after", reset_after)
         self.implementation = implementation
 

@@ -65,7 +65,7 @@ class LSTMCell(UnitsCell):
         **options: Unpack[UnitsCellOptions],
     ) -> None:
         super().__init__(units=units, **options)
-        self.recurrent_activation = get_activation(recurrent_activation)
+        self.recurrent_activation = get_activation(recurrent_activation, f"{self.name}: recurrent_activation")
         self.unit_forget_bias = boolean("lstm_cell", "unit_forget_bias", unit_forget_bias)
         self.implementation = implementation
 
