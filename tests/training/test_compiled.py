@@ -151,6 +151,16 @@ def test_a_metric_that_reads_values_does_not_keep_the_rest_from_being_compiled()
     assert compilations(model) == 2
 
 
+def test_with_jit_true_a_metric_that_reads_values_is_computed_by_itself():
+    def worst(y, p):
+        return np.abs(y.numpy() - p.numpy()).max()
+
+    expected = trained(stack(metrics=["mae", worst], jit=False))
+    model = stack(metrics=["mae", worst], jit=True)
+    assert_close(trained(model), expected)
+    assert compilations(model) == 2
+
+
 @pytest.mark.usefixtures("soon")
 def test_metrics_that_count_for_themselves_count_each_batch_once():
     class Batches(vg.metrics.Metric):

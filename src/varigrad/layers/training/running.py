@@ -35,7 +35,8 @@ class Runner:
     """Runs batches and measures them.
 
     Metrics that are means over samples are computed together with the work, and compiled with it. Where that cannot be,
-    it may be due to metrics of the user's own, which are then computed by themselves.
+    it may be due to metrics of the user's own, which are then computed by themselves. That is no error even where
+    compiling is insisted upon: it is the work that is to be compiled.
 
     Args:
         name: What the work is called.
@@ -81,6 +82,8 @@ class Runner:
         if any(theirs):
             self._counters = [None if out else count for out, count in zip(theirs, self._counters)]
             self._run = self._compiled()
+            if self._jit:
+                return
         self._tell(reason)
 
 
