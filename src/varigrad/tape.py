@@ -197,11 +197,12 @@ class Tape(Observer):
     6.0
     """
 
-    __slots__ = ("__weakref__", "_nodes", "_tracked", "_watch_variables", "broken_by", "variables")
+    __slots__ = ("__weakref__", "_nodes", "_tracked", "broken_by", "variables", "watched", "watches_variables")
 
     def __init__(self, watched: Iterable[Tensor] = (), watch_variables: bool = False) -> None:
-        self._tracked = {t.id for t in watched}
-        self._watch_variables = watch_variables
+        self.watched = tuple(watched)
+        self.watches_variables = watch_variables
+        self._tracked = {t.id for t in self.watched}
         self._nodes: list[_Node] = []
         self.variables: dict[int, Variable] = {}
         self.broken_by: dict[str, list[int]] = {}  # kernels without a derivative, and what went into them
@@ -222,7 +223,7 @@ class Tape(Observer):
             ids.append(t.id)
             if (
                 t.__class__ is Variable
-                and self._watch_variables
+                and self.watches_variables
                 and t.id not in tracked
                 and t.trainable  # pyright: ignore
                 and t.storage.dtype.kind not in "biO"  # integers cannot change little by little
@@ -277,10 +278,14 @@ class Tape(Observer):
             kept = [stand_ins.get(id(v), v) for v in saved]
             self._nodes[position] = (kernel, rule, kept, attrs, ids, first, several)
 
+    def tracks(self, tensor: Tensor) -> bool:
+        """Whether this tensor is watched, or was computed from one that is."""
+        return tensor.id in self._tracked
+
     def watches(self, tensors: Iterable[Tensor], variables: Iterable[Variable]) -> bool:
         """Whether what is computed from these would be recorded."""
         return not self._tracked.isdisjoint([t.id for t in (*tensors, *variables)]) or (
-            self._watch_variables and any(v.trainable for v in variables)
+            self.watches_variables and any(v.trainable for v in variables)
         )
 
     def taken(self) -> set[int]:

@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from varigrad.engine import NO_ATTRS
 from varigrad.jit.capture import Capture
+from varigrad.jit.differentiation import Together
 from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.executors import check_executor
 from varigrad.jit.graph import HOST
@@ -66,6 +67,8 @@ class CompiledFunction(Generic[P, R]):
         self._history: deque[str] = deque(maxlen=_TOLD)
         self._compilations = 0
         self._lock = threading.RLock()
+        together = functools.partial(CompiledFunction[..., Any], executor=executor, lenient=True)
+        self._together = Together(function, together)
         self._quick: QuickCall = never  # that of the trace that ran last
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -84,6 +87,10 @@ class CompiledFunction(Generic[P, R]):
         leaves: list[Any] = []
         objects: list[Any] = []
         key = flatten(args, kwargs, leaves, objects)
+        if observers and not self.check:
+            result = self._together.call(observers, args, kwargs, key, leaves)
+            if result is not MISS:
+                return result
         for trace in self._traces.get(key, ()):
             if trace.guards.hold() and (not trace.known or trace.knows(leaves)):
                 if observers and any(_is_watching(o, leaves, trace.variables) for o in observers):
@@ -102,6 +109,10 @@ class CompiledFunction(Generic[P, R]):
             if not any(trace.guards.hold() and trace.knows(leaves) for trace in self._traces.get(key, ())):
                 return self._trace(args, kwargs, key, leaves, objects)
         return self._call(args, kwargs, observers)
+
+    def outside(self) -> list[Tensor]:
+        """The tensors made outside that the function reads, as far as it was compiled."""
+        return [tensor for traces in self._traces.values() for trace in traces for tensor in trace.outside]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A compiled method: each object has compilations of its own."""
@@ -300,6 +311,7 @@ class CompiledFunction(Generic[P, R]):
         for key, reasons in self._unfit.items():
             state = "runs as it is written" if key in self._left_alone else "was not compiled yet"
             lines.append(f"with {describe(key)} it {state}: {reasons[-1]}")
+        lines += [f"with {describe(key)} it was compiled together with its gradients" for key in self._together.kinds()]
         return "\n".join(lines)
 
     def graph(self, after: str | None = None) -> str:

@@ -41,6 +41,7 @@ class Trace:
         self.targets = tuple(dict.fromkeys([target for node in nodes for target in node.targets]))
         sources = [value.source for value in graph.sources()]
         self.variables = tuple([s.what for s in sources if s is not None and s.kind == "variable"])
+        self.outside = tuple([s.what for s in sources if s is not None and s.kind == "tensor"])
         self.lock = threading.RLock()
         self.quick: QuickCall | None = None  # written at the first call that finds this trace
 
