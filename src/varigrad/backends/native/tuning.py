@@ -6,8 +6,9 @@ from statistics import median
 
 __all__ = ["Choice"]
 
-_TRIALS = 5  # of each way, by turns
-_STEADY = 2000  # calls after which it is measured again
+_RUN = 4  # calls one way before the other: threads that have slept are late for the first, which does not count
+_RUNS = 3  # of each way, by turns
+_SOONEST, _LATEST = 64, 4096  # calls after which it is measured again: twice as many each time it stays the same
 
 
 class Choice:
@@ -18,22 +19,26 @@ class Choice:
         self.measuring = True
         self._times: tuple[list[int], list[int]] = ([], [])
         self._calls = 0
+        self._wait = _SOONEST
 
     def begin(self) -> bool:
         """Whether this call goes the second way."""
+        self._calls += 1
         if not self.measuring:
-            self._calls += 1
-            if self._calls >= _STEADY:
-                self._calls = 0
-                self._times = ([], [])
-                self.measuring = True
-            return self.second
-        return len(self._times[1]) < len(self._times[0])
+            if self._calls <= self._wait:
+                return self.second
+            self._calls = 1
+            self._times = ([], [])
+            self.measuring = True
+        return (self._calls - 1) // _RUN % 2 == 1
 
     def end(self, second: bool, nanoseconds: int) -> None:
         """Notes how long a call took while measuring."""
-        self._times[second].append(nanoseconds)
-        if min(map(len, self._times)) >= _TRIALS:
+        if (self._calls - 1) % _RUN:
+            self._times[second].append(nanoseconds)
+        if self._calls >= 2 * _RUN * _RUNS and all(self._times):
             first, other = map(median, self._times)
+            self._wait = min(2 * self._wait, _LATEST) if self.second == (other < first) else _SOONEST
             self.second = other < first
+            self._calls = 0
             self.measuring = False
