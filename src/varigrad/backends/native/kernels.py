@@ -24,7 +24,8 @@ from varigrad.dtypes import Array
 __all__ = ["Kernels", "Segment"]
 
 _SHARED = 1 << 15  # elements computed from which on a step is shared with other threads
-_CHUNKS = 4  # for each thread, so that one that comes late leaves no gap
+_CHUNKS = 16  # for each thread, so that one that comes late leaves no gap
+_LEAST = 1 << 13  # elements computed in a chunk: fewer do not pay for the asking
 
 
 class Segment:
@@ -113,7 +114,7 @@ def _chunk(parts: int, work: int) -> int:
     threads = worker_count() + 1
     if threads == 1 or parts < 2 or work < _SHARED:
         return 0
-    return max(1, parts // (threads * _CHUNKS))
+    return min(-(-parts // threads), max(1, parts // (threads * _CHUNKS), parts * _LEAST // work))
 
 
 def _readers(steps: Sequence[Step]) -> dict[Val, int]:

@@ -95,7 +95,7 @@ def _together(m: int, n: int, lanes: int) -> int:
     they are so few that all are. Where there are few columns, the work is divided by rows too."""
     if m < _MANY_ROWS and n > 16 * lanes:
         return 0
-    return next((size for size in range(64, 15, -1) if m % size == 0 and size < m), 0)
+    return next((size for size in range(32, 15, -1) if m % size == 0 and size < m), 0)
 
 
 def _times_vector(b: Builder, x: View, y: View) -> View:
