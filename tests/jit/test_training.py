@@ -325,6 +325,38 @@ def test_gradient_accumulation(both, every):
     assert both(make_step, steps=13).compilations == every
 
 
+@pytest.mark.parametrize(
+    ("wrap", "clip", "compilations"),
+    [
+        (lambda: vg.train.accumulate(vg.train.adam(0.1), every=50), dict, 3),  # for the first, the next and the last
+        (lambda: vg.train.accumulate(vg.train.sgd(0.1), every=2), dict, 2),
+        (lambda: vg.train.accumulate(vg.train.sgd(0.1), every=1), dict, 1),
+        (lambda: vg.train.adam(0.1, clip_norm=1.0), dict, 1),
+        (lambda: vg.train.adam(0.1, global_clip_norm=1.0), dict, 1),
+        (lambda: vg.train.sgd(0.1, clip_value=0.5), dict, 1),
+        (lambda: vg.train.sgd(0.1), lambda grads: vg.train.clip_by_global_norm(grads, 1.0), 1),
+        (lambda: vg.train.adam(vg.train.cosine_decay(0.1, 60)), dict, 1),
+        (lambda: vg.train.adam(vg.train.exponential_decay(0.1, 10, 0.9)), dict, 1),
+    ],
+)
+def test_what_goes_with_training_is_compiled_once(wrap, clip, compilations):
+    w = vg.variable([1.0, -2.0])
+    optimizer, average = wrap(), vg.train.exponential_moving_average([w], decay=0.9)
+
+    @vg.jit
+    def step():
+        value, grads = vg.variable_grads(lambda: w.square().sum())
+        optimizer.apply_gradients(clip(grads))
+        average.update()
+        return value
+
+    for _ in range(110):
+        step()
+    assert step.compilations == compilations
+    assert step.explain().count("\n") == compilations
+    assert average.updates == 110
+
+
 def test_moving_averages_of_weights(both, executor):
     averages = {}
 

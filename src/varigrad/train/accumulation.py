@@ -46,7 +46,7 @@ class GradientAccumulator:
     """
 
     # See `Optimizer`: a compiled step counts batches itself, and is another one where an update is due.
-    compiled_for: ClassVar[tuple[str, ...]] = ("optimizer", "every", "sums", "_batches", "_present")
+    compiled_for: ClassVar[tuple[str, ...]] = ("optimizer", "every", "sums", "_phase", "_present")
 
     @takes_options
     def __init__(self, optimizer: Optimizer, every: int) -> None:
@@ -129,6 +129,11 @@ class GradientAccumulator:
         return self.sums.batches
 
     @property
+    def _phase(self) -> int:
+        """What the next batch depends on: whether there were any since the last update, and whether it makes one."""
+        return (self._batches > 0) + 2 * (self._batches + 1 >= self.every)
+
+    @property
     def _present(self) -> frozenset[str]:
         return self.sums.present
 
@@ -137,7 +142,7 @@ class GradientSums:
     """The sums of the gradients of some batches, each as often as the batch has samples.
 
     Adding to them is the same whatever has been added before: a compiled step that only adds is one for all batches of
-    a group, where one that calls `GradientAccumulator.apply_gradients` is another for each.
+    a group, where one that calls `GradientAccumulator.apply_gradients` is another for the first, the next and the last.
     """
 
     compiled_for: ClassVar[tuple[str, ...]] = ()
