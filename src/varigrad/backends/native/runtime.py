@@ -334,7 +334,9 @@ def _can_read() -> bool:
     except (ValueError, OSError):
         return False
     as_known = found == [id(probe), id(view)] and data == view.ctypes.data and bases == [0, id(probe)]
-    return as_known and holders == sys.getrefcount(view) - 1
+    lone = object()
+    asking = sys.getrefcount(lone) - 1  # whether getrefcount counts itself depends on the Python version
+    return as_known and holders == sys.getrefcount(view) - asking
 
 
 def arrays_can_be_read() -> bool:
