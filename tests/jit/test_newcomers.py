@@ -251,7 +251,7 @@ def test_dataclasses_are_containers_of_what_they_hold(monkeypatch):
         result = f(Batch(X * k, X, 1.0 + k))
         assert type(result) is Batch
         assert (result.x.tolist(), result.y.tolist(), result.scale) == ([k * (1 + k), 2 * k * (1 + k)], [1, 2], 1.0)
-    assert f.compilations == 1
+        assert f.compilations == 1
 
     g = vg.jit(lambda pair: Pair(pair.total(), pair.second))
     for k in range(3):

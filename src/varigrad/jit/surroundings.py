@@ -99,13 +99,15 @@ _LONG = 64  # items from which on numbers and texts are compared as a whole
 _NUMBERS = frozenset([int, float, bool, str, type(None)])
 # What finds attributes by names that are not written in the code.
 _BY_ANY_NAME = frozenset(["__dict__", "attrgetter", "eval", "exec", "getattr", "hasattr", "setattr", "vars"])
+# What code in a class finds of the class: `super()` looks into it, and annotations, from Python 3.14 on.
+_OF_CLASSES = frozenset(["__class__", "__classdict__"])
 # Methods that only making an object calls, and those that no step calls.
 _MAKING = frozenset(["__init__", "__new__", "__post_init__"])
 _UNCALLED = frozenset(
     [
         *("__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__delattr__", "__dir__", "__getstate__"),
         *("__init_subclass__", "__reduce__", "__reduce_ex__", "__replace__", "__repr__", "__setattr__", "__setstate__"),
-        *("__str__", "__subclasshook__"),
+        *("__annotate__", "__annotate_func__", "__str__", "__subclasshook__"),
     ]
 )
 
@@ -288,7 +290,7 @@ class _Walk:
 
     def _function(self, function: FunctionType, path: str) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            if name != "__class__":
+            if name not in _OF_CLASSES:
                 self.note(cell_contents, cell, None, name)
         # The layers' code decides which of their attributes count; VariGrad's other code looks at tensors only.
         own = is_of_library(function)
