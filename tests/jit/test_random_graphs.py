@@ -17,7 +17,7 @@ def test_a_random_graph_compiled_as_written(seed, executor, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(60, 90))
-def test_a_random_graph_with_all_work_divided_among_threads(seed, executor, monkeypatch):
+def test_a_random_graph_with_all_its_work_divided(seed, executor, monkeypatch):
     if executor == "native":
         random_graphs.share_everything(monkeypatch.setattr)
     else:
