@@ -118,8 +118,8 @@ def _shared(b: Builder, x: View, window: _Window, lengths: Shape, pads: Pads, co
     if count_padding == "always" or not any(before or after for before, after in pads):
         return b.map("RealDiv", x, float(prod(window.size)))
     counts: Array = np.ones(())
-    axes = zip(x.shape[1:-1], lengths, window.size, window.strides, window.dilations, pads, strict=True)
-    for output, length, size, stride, dilation, (before, _) in axes:
+    axes = zip(x.shape[1:-1], lengths, pads, strict=True)
+    for (output, length, (before, _)), (size, stride, dilation) in zip(axes, zip(*window, strict=True), strict=True):
         starts: Array = np.arange(output) * stride - before
         at = starts[:, None] + np.arange(size) * dilation
         inside = np.count_nonzero((at >= 0) & (at < length), axis=1)

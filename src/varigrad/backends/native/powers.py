@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from varigrad.backends.native.code import F32, F64, Code, Operand
-from varigrad.backends.native.vector_math import exp, exp_of_sum, log, log_parts
+from varigrad.backends.native.vector_math import exp_of_sum, log_parts, power_of_two, split_exponent
 
 __all__ = ["power"]
 
@@ -14,8 +14,15 @@ _LOG = (
     *(0.39999999999999977, 0.28571428571445274, 0.22222222217499195, 0.18181818874697105),
     *(0.15384556581755725, 0.13336328256770221, 0.11674603186550634, 0.1199077483922482),
 )
+# (2 atanh(s) / s - 2) / s² and (exp(r) - 1 - r) / r², to the digits that a float32 needs.
+_SHORT_LOG = (0.6666666564085, 0.40000336289992, 0.2853723470476, 0.23583627434977)
+_SHORT_EXP = (
+    *(0.50000000681611, 0.16666665869196, 0.041666293308094, 0.0083334964604786),
+    *(0.0013944777694223, 0.00019790955290337),
+)
 _LOG2 = (0.6931471805599453, 2.3190468138462996e-17)
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
+_SHORT_MODERATE = 300.0  # the same for float32: float64 has their powers
 _MODERATE = 1000.0  # exponents of e beyond which the result is 0 or infinite anyhow
 
 
@@ -23,8 +30,7 @@ def power(code: Code, base: Operand, exponent: Operand) -> Operand:
     """base to the power of exponent, as C's pow."""
     x, y = (code.convert("fpext", z, F64) if z.kind is F32 else z for z in (base, exponent))
     size = code.intrinsic("fabs", x)
-    # float32 needs no more digits than float64 has.
-    result = exp(code, code.mul(y, log(code, size))) if base.kind is F32 else _to_all_digits(code, size, y)
+    result = (_to_digits_of_float32 if base.kind is F32 else _to_all_digits)(code, size, y)
     result = _signed(code, x, y, result)
     return code.convert("fptrunc", result, F32) if base.kind is F32 else result
 
@@ -45,17 +51,37 @@ def _signed(code: Code, x: Operand, y: Operand, result: Operand) -> Operand:
     return code.select(code.bits("or", is_one, endless), one, result)
 
 
-def _to_all_digits(code: Code, x: Operand, y: Operand) -> Operand:
-    """A power of a float64 that is not negative."""
-    high, low = _logarithm(code, x)
+def _special(code: Code, x: Operand, logarithm: Operand) -> Operand:
+    """A logarithm, also where x is 0, infinite or NaN."""
     infinity, zero = code.like(x, math.inf), code.like(x, 0)
     ordinary = code.bits("and", code.compare("ogt", x, zero), code.compare("olt", x, infinity))
     special = code.select(code.compare("oeq", x, zero), code.neg(infinity), x)  # infinity and NaN are their own
-    high = code.select(ordinary, high, special)
+    return code.select(ordinary, logarithm, special)
+
+
+def _to_digits_of_float32(code: Code, x: Operand, y: Operand) -> Operand:
+    """A power of a float32 that is not negative, in float64, whose range it is far inside."""
+    whole, f = log_parts(code, x)
+    s = code.div(f, code.add(f, code.like(x, 2)))
+    square = code.mul(s, s)
+    bent = code.fma(code.mul(square, s), code.polynomial(square, _SHORT_LOG), code.add(s, s))
+    product = code.mul(y, _special(code, x, code.fma(whole, code.like(x, _LOG2[0]), bent)))
+    limit = code.like(x, _SHORT_MODERATE)
+    product = code.select(code.compare("ogt", product, limit), limit, product)
+    product = code.select(code.compare("olt", product, code.neg(limit)), code.neg(limit), product)
+    exponent, r = split_exponent(code, product)
+    power_of_e = code.fma(code.mul(r, r), code.polynomial(r, _SHORT_EXP), code.add(r, code.like(x, 1)))
+    return code.mul(power_of_e, power_of_two(code, exponent, F64))
+
+
+def _to_all_digits(code: Code, x: Operand, y: Operand) -> Operand:
+    """A power of a float64 that is not negative."""
+    high, low = _logarithm(code, x)
+    high = _special(code, x, high)
     product = code.mul(y, high)
     rest = code.fma(y, low, code.fma(y, high, code.neg(product)))
     moderate = code.compare("olt", code.intrinsic("fabs", product), code.like(x, _MODERATE))
-    return exp_of_sum(code, product, code.select(moderate, rest, zero))
+    return exp_of_sum(code, product, code.select(moderate, rest, code.like(x, 0)))
 
 
 def _logarithm(code: Code, x: Operand) -> tuple[Operand, Operand]:

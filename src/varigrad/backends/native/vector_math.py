@@ -24,7 +24,9 @@ __all__ = [
     "log_parts",
     "maximum",
     "minimum",
+    "power_of_two",
     "sigmoid",
+    "split_exponent",
     "tanh",
 ]
 
@@ -156,7 +158,7 @@ def beyond(code: Code, name: str, x: Operand, limit: float, result: Operand) -> 
     return code.load(memory, 0, x.kind, x.lanes)
 
 
-def _power_of_two(code: Code, exponent: Operand, kind: Kind) -> Operand:
+def power_of_two(code: Code, exponent: Operand, kind: Kind) -> Operand:
     """2 to the power of an integer that is the exponent of a normal number."""
     form = _FORMATS[kind]
     biased = code.add(exponent, code.like(exponent, form.bias))
@@ -169,18 +171,23 @@ def _clamp(code: Code, x: Operand, low: float, high: float) -> Operand:
     return code.select(code.compare("ogt", x, code.like(x, high)), code.like(x, high), x)
 
 
-def _reduce_exponent(code: Code, x: Operand, low: Operand | None = None) -> tuple[Operand, Operand]:
-    """An integer n and exp(r) - 1 for x + low = n log(2) + r."""
+def split_exponent(code: Code, x: Operand) -> tuple[Operand, Operand]:
+    """An integer n and r, for x = n log(2) + r, of which r is the shortest."""
     form = _FORMATS[x.kind]
     shifted = code.fma(x, code.like(x, 1 / math.log(2)), code.like(x, form.rounding))
     whole = code.sub(shifted, code.like(x, form.rounding))
     r = code.fma(whole, code.like(x, -form.log2_high), x)
     r = code.fma(whole, code.like(x, -_log2_low(x.kind)), r)
+    integer = code.convert("bitcast", shifted, form.integer)
+    return code.sub(integer, code.like(integer, form.rounding_bits)), r
+
+
+def _reduce_exponent(code: Code, x: Operand, low: Operand | None = None) -> tuple[Operand, Operand]:
+    """An integer n and exp(r) - 1 for x + low = n log(2) + r."""
+    exponent, r = split_exponent(code, x)
     if low is not None:
         r = code.add(r, low)
-    rest = code.fma(code.mul(r, r), code.polynomial(r, form.exp), r)
-    integer = code.convert("bitcast", shifted, form.integer)
-    return code.sub(integer, code.like(integer, form.rounding_bits)), rest
+    return exponent, code.fma(code.mul(r, r), code.polynomial(r, _FORMATS[x.kind].exp), r)
 
 
 def _log2_low(kind: Kind) -> float:
@@ -191,7 +198,7 @@ def _log2_low(kind: Kind) -> float:
 def _scaled(code: Code, x: Operand, exponent: Operand) -> Operand:
     """x times 2 to an exponent that may be out of range for one power of two, but not for two."""
     half = code.bits("ashr", exponent, code.like(exponent, 1))
-    first, second = (_power_of_two(code, n, x.kind) for n in (half, code.sub(exponent, half)))
+    first, second = (power_of_two(code, n, x.kind) for n in (half, code.sub(exponent, half)))
     return code.mul(code.mul(x, first), second)
 
 
@@ -218,7 +225,7 @@ def expm1(code: Code, x: Operand) -> Operand:
     form = _FORMATS[x.kind]
     # Half of the power is taken first, for that of the largest numbers has no float.
     exponent, rest = _reduce_exponent(code, _clamp(code, x, form.without_one, form.highest))
-    power = _power_of_two(code, code.sub(exponent, code.like(exponent, 1)), x.kind)
+    power = power_of_two(code, code.sub(exponent, code.like(exponent, 1)), x.kind)
     half = code.fma(power, rest, code.sub(power, code.like(x, 0.5)))
     # Where x is so small that it is its own result, this keeps the sign of 0.
     tiny = code.compare("olt", code.intrinsic("fabs", x), code.like(x, form.tiny))
