@@ -70,7 +70,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            env=_environment(one_core),
+            env=_environment(one_core) | {"VARIGRAD_CACHE_DIR": str(Path(self.folder.name) / "cache")},  # empty
             preexec_fn=bind_to_one_core if one_core else None,
         )
         self.times = Times()
