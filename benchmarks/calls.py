@@ -194,7 +194,9 @@ def _is_on_one_core() -> bool:
 
 def _start(work: str, argument: str, **settings: str) -> subprocess.Popen[str]:
     command = [sys.executable, __file__, "--work", work, "--argument", argument]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=without_blas_settings() | settings)
+    environment = without_blas_settings() | settings
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode beside it
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 
 def _finish(process: subprocess.Popen[str]) -> dict[str, float]:
