@@ -37,12 +37,22 @@ def test_machine_code_is_kept_on_disk_and_found_again(cache, compile_native, mon
     assert list(cache.iterdir()) == [file]
 
 
-@pytest.mark.parametrize("damage", [b"", b"nothing", b"x" * 5000])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: b"",
+        lambda whole: b"nothing",
+        lambda whole: b"x" * 5000,
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole[:-1],
+        lambda whole: whole[:100] + bytes([whole[100] ^ 1]) + whole[101:],
+    ],
+)
 def test_a_damaged_file_is_ignored_and_replaced(cache, compile_native, damage):
     doubled(compile_native)
     (file,) = cache.iterdir()
     whole = file.read_bytes()
-    file.write_bytes(damage)
+    file.write_bytes(damage(whole))
     assert doubled(compile_native) == [2, 4, 6]
     assert file.read_bytes() == whole
 
