@@ -101,7 +101,8 @@ class Builder:
         first = next(x for x in inputs if isinstance(x, View))
         of_numbers = next((x for x in inputs if isinstance(x, View) and x.kind is not BOOL), first).kind
         views = [x if isinstance(x, View) else self.number(x, of_numbers) for x in inputs]
-        shape = np.broadcast_shapes(*[x.shape for x in views]) if len(views) > 1 else first.shape
+        shapes = {x.shape for x in views if x.shape}
+        shape = np.broadcast_shapes(*shapes) if len(shapes) > 1 else next(iter(shapes), ())
         output = Val(shape, kind or first.kind, home=into)
         views = [x if x.shape == shape else x.broadcast(shape) for x in views]
         return self._append(Map(name, views, output, attrs), (name, repr(attrs), output.kind))

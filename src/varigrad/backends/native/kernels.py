@@ -51,6 +51,7 @@ class Kernels:
         declarations: set[str] = set()
         texts: list[str] = []
         read_by = _readers(steps)
+        threads = worker_count() + 1
         for at, step in enumerate(steps):
             if isinstance(step, HostCall):
                 self.calls.append(None)
@@ -70,7 +71,7 @@ class Kernels:
             arguments = [number for address in addresses for number in address]
             arguments += list(getattr(code, "numbers", ()))
             parts = step.parts if isinstance(step, Routine) else code.parts
-            self.calls.append((name, arguments, parts, _chunk(parts, code.work)))
+            self.calls.append((name, arguments, parts, _chunk(parts, code.work, threads)))
             self.work += code.work
         self.text = "\n".join([*sorted(declarations), runtime_text(), entry_text(), *texts])
 
@@ -109,9 +110,8 @@ class Kernels:
         return found
 
 
-def _chunk(parts: int, work: int) -> int:
+def _chunk(parts: int, work: int, threads: int) -> int:
     """How many parts of a step a thread takes at a time; 0 if the step is not worth sharing."""
-    threads = worker_count() + 1
     if threads == 1 or parts < 2 or work < _SHARED:
         return 0
     return min(-(-parts // threads), max(1, parts // (threads * _CHUNKS), parts * _LEAST // work))

@@ -47,9 +47,9 @@ def _llvm() -> Any:
 
 def _provide_mathematics(llvm: Any) -> None:
     """Lets machine code find the C library's functions where the process does not offer them by itself."""
-    import ctypes.util
-
     if llvm.address_of_symbol("expf") is None:
+        import ctypes.util  # takes its time, and is seldom needed
+
         name = ctypes.util.find_library("ucrtbase" if sys.platform == "win32" else "m")
         if name:
             llvm.load_library_permanently(name)
