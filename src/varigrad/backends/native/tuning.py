@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 __all__ = ["Choice"]
 
 _RUN = 4  # calls one way before the other: threads that have slept are late for the first, which does not count
@@ -32,17 +34,11 @@ class Choice:
 
     def end(self, second: bool, nanoseconds: int) -> None:
         """Notes how long a call took while measuring."""
-<<<<<<< Updated upstream
         if (self._calls - 1) % _RUN:
             self._times[second].append(nanoseconds)
         if self._calls >= 2 * _RUN * _RUNS and all(self._times):
             first, other = map(median, self._times)
             self._wait = min(2 * self._wait, _LATEST) if self.second == (other < first) else _SOONEST
-=======
-        self._times[second].append(nanoseconds)
-        if min(map(len, self._times)) >= _TRIALS:
-            first, other = (sorted(times)[len(times) // 2] for times in self._times)
->>>>>>> Stashed changes
             self.second = other < first
             self._calls = 0
             self.measuring = False
