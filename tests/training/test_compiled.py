@@ -207,7 +207,7 @@ def test_few_batches_are_not_worth_compiling():
     trained(model)
     model.evaluate(X, Y, batch_size=4)
     model.predict(X, batch_size=4)
-    assert compilations(model) == model.evaluation_step().compilations == model.prediction().compilations == 0
+    assert compilations(model) == model.evaluation_step().compilations == model.prediction_step().compilations == 0
 
 
 def test_a_long_training_is_compiled_from_its_third_batch_on():
@@ -386,7 +386,7 @@ def test_batches_of_accumulated_gradients_are_compiled_once_for_all():
     model = stack()
     for _ in range(2):
         trained(model, accumulate=4)
-    assert model.step_with(model.accumulator(4)).compilations == 2
+    assert model.step_with(model.accumulating_optimizer(4)).compilations == 2
     assert model.optimizer.iterations == 2 * 3 * 2
 
 
@@ -415,8 +415,8 @@ def test_evaluation_and_prediction_are_compiled_too():
             rtol=1e-5,
         )
     np.testing.assert_allclose(model.predict_on_batch(X[:4]).numpy(), eager.predict_on_batch(X[:4]).numpy(), rtol=1e-6)
-    assert model.evaluation_step().compilations == model.prediction().compilations == 2
-    assert eager.evaluation_step().compilations == eager.prediction().compilations == 0
+    assert model.evaluation_step().compilations == model.prediction_step().compilations == 2
+    assert eager.evaluation_step().compilations == eager.prediction_step().compilations == 0
 
 
 @pytest.mark.usefixtures("soon")

@@ -237,7 +237,8 @@ class LayersModel(Trainable):
     def predict(self, x: Any, batch_size: int = 32) -> Any:
         """The model's result outside of training, computed in batches.
 
-        Inside `vg.variable_grads` and the like the batch is computed whole, and the result can be differentiated.
+        Batches run compiled as soon as that pays, unless `model.jit`, which `compile` sets, is False. Inside
+        `vg.variable_grads` and the like the batch is computed whole, and the result can be differentiated.
         Mirrors `tf.LayersModel.predict`.
 
         Args:
@@ -255,7 +256,7 @@ class LayersModel(Trainable):
         rows = each[0].storage.shape[0] if each[0].storage.ndim else 0
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(f"predict: batch_size must be a positive integer, got {batch_size!r}")
-        run = self.prediction()
+        run = self.prediction_step()
         if rows <= batch_size or any(isinstance(observer, Tape) for observer in OBSERVERS.get()):
             return run(inputs)
         last = rows - batch_size  # where a whole batch may start
@@ -269,7 +270,7 @@ class LayersModel(Trainable):
 
     def predict_on_batch(self, x: Any) -> Any:
         """The model's result outside of training, computed at once. Mirrors `tf.LayersModel.predictOnBatch`."""
-        return self.prediction()(self._fed(x, "predict_on_batch"))
+        return self.prediction_step()(self._fed(x, "predict_on_batch"))
 
     def _explain(self, error: Exception, layer: Layer, x: Any) -> None:
         """Says in which layer an error came up, or raises one that says it better if the input does not fit there."""

@@ -38,7 +38,7 @@ def train(
 ) -> None:
     """Trains a model: the loop of `examples/chapter5_training_loop.py`."""
     compiled = model.compiled(op)
-    optimizer = model.optimizer if accumulate == 1 else model.accumulator(accumulate)
+    optimizer = model.optimizer if accumulate == 1 else model.accumulating_optimizer(accumulate)
     meter, watch = Meter(compiled), LossWatch(op)
     logs: dict[str, Any] = {}
     model.stop_training = False

@@ -467,11 +467,11 @@ class Trainable(Layer):
         compiled = self.compiled("evaluate")
         return self._runner(("evaluation",), lambda jit, refused: evaluation_of(self, compiled, jit, refused))
 
-    def prediction(self) -> Deferred:
+    def prediction_step(self) -> Deferred:
         """What gives the outputs for inputs, tensors of the shapes that the model takes, outside of training."""
         return self._runner(("prediction",), lambda jit, refused: prediction_of(self, jit, refused))
 
-    def accumulator(self, every: int) -> GradientAccumulator:
+    def accumulating_optimizer(self, every: int) -> GradientAccumulator:
         """The optimizer, for one update in so many batches; nothing has been added up yet."""
         optimizer = self.bare_optimizer
         found = self._runner(
@@ -486,11 +486,11 @@ class Trainable(Layer):
         if key not in self._runners:
             if len(self._runners) >= _MOST_RUNNERS:
                 del self._runners[next(iter(self._runners))]
-            told = WeakMethod(self.refused)  # which must not keep the model
+            told = WeakMethod(self.note_refusal)  # which must not keep the model
             self._runners[key] = make(self.jit, lambda reason: (told() or _nobody)(reason))
         return self._runners[key]
 
-    def refused(self, reason: str) -> None:
+    def note_refusal(self, reason: str) -> None:
         """What cannot be compiled is an error if that was insisted upon, and else a warning, the first time."""
         if self.jit:
             raise JitError(reason)
