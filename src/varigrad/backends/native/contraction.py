@@ -385,7 +385,8 @@ class _Writer:
                 here = self.moved(self.start, outer[0], index)
                 self.strips(0, None, lambda n, width: self.over(outer[1:], here, lambda at: strip(at, n, width)))
         else:
-            self.strips(begin, end, lambda n, width: strip(self.start, n, width))
+            first, following = (code.times(group, plan.group) for group in (begin, end))
+            self.strips(first, following, lambda n, width: strip(self.start, n, width))
 
 
 def _merged(axes: Sequence[Any]) -> list[Any]:
