@@ -187,6 +187,7 @@ def share_everything(set_attribute=setattr) -> None:
     from varigrad.backends.native import kernels, program
 
     set_attribute(kernels, "_SHARED", 1)
+    set_attribute(kernels, "_LEAST", 1)
     set_attribute(program, "Choice", Always)
 
 
