@@ -298,10 +298,10 @@ class _Walk:
             return
         mentioned = mentions(function.__code__)
         self.names |= mentioned.attributes
-        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            self.follow(default, path)
         if own:
             return
+        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.follow(default, path)
         self.own_names |= mentioned.attributes
         self.everything |= bool(mentioned.globals & _BY_ANY_NAME or mentioned.attributes & _BY_ANY_NAME)
         self.looked_into.add(id(function.__globals__))
@@ -376,7 +376,11 @@ class _Walk:
             bases: tuple[type, ...] = cls.__mro__
             members = [member for base in bases for member in vars(base).items()]
             kinds = (*PLAIN, float, list, dict)
-            plain = [name for name, member in members if name in self.names and isinstance(member, kinds)]
+            plain = [
+                name
+                for name, member in members
+                if name in self.names and isinstance(member, kinds) and not name.startswith("__")
+            ]
             found = self._of_classes[cls] = slots, plain
         return found
 
