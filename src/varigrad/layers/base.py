@@ -17,6 +17,7 @@ from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.naming import default_layer_name, name_scope
 from varigrad.layers.registry import serialize
 from varigrad.layers.symbolic import Node, SymbolicTensor, is_symbolic
+from varigrad.layers.trial import tried_shape
 from varigrad.layers.weights import WeightHolder
 from varigrad.ops.arguments import convert
 from varigrad.ops.creation import zeros
@@ -77,9 +78,9 @@ class Layer(WeightHolder):
     """A function of tensors with weights.
 
     To write a layer, subclass it: `build(input_shape)` makes the weights with `add_weight`, `call(inputs, training)`
-    computes, `compute_output_shape(input_shape)` says the shape of the result where it is not that of the input, and
-    `get_config()` returns the keyword arguments of your `__init__` on top of `super().get_config()`. Gradients come by
-    themselves. `vg.serialization.register_class` makes it loadable from files. Mirrors `tf.layers.Layer`.
+    computes, and `get_config()` returns the keyword arguments of your `__init__` on top of `super().get_config()`.
+    `compute_output_shape(input_shape)` says the shape of the result; without it, `call` is tried on zeros. Gradients
+    come by themselves. `vg.serialization.register_class` makes it loadable from files. Mirrors `tf.layers.Layer`.
 
     >>> import varigrad as vg
     >>> class Scale(vg.layers.Layer):
@@ -156,8 +157,22 @@ class Layer(WeightHolder):
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the result, or list of shapes, for inputs of this shape; unknown axes are None."""
-        return input_shape
+        """The shape of the result, or list of shapes, for inputs of this shape; unknown axes are None.
+
+        By default what `call` gives for zeros of such a shape, in a layer of your own; or if that cannot be found out,
+        the shape of the inputs.
+        """
+        owner = next(cls for cls in type(self).__mro__ if "call" in vars(cls))
+        if owner.__module__.startswith("varigrad."):
+            return input_shape  # the layers here say so where it is another
+        values = [(weight, weight.storage) for weight in self.weights]
+        try:
+            return tried_shape(lambda inputs: self._run(inputs, False), input_shape, self.dtype or "float32")
+        except Exception:
+            return input_shape
+        finally:
+            for weight, storage in values:  # `call` may have changed them
+                weight.storage = storage
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the result: which steps count, bool `[batch, time]`, or None if all do.

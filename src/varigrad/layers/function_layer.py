@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
-from varigrad.layers.arguments import Shape
 from varigrad.layers.base import Layer
-from varigrad.layers.lists import as_list, one_or_list
-from varigrad.ops.creation import zeros
+from varigrad.layers.trial import tried_shape
 
 __all__ = ["FunctionLayer", "stand_in"]
-
-# What unknown axes are taken to be when the function is tried: two lengths, to see which axes depend on them.
-_TRIED = (2, 3)
 
 
 class FunctionLayer(Layer):
@@ -33,17 +28,7 @@ class FunctionLayer(Layer):
         return self._function(inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        small, large = (self._tried(input_shape, length) for length in _TRIED)
-        shapes: list[Shape] = [
-            tuple(m if m == n else None for m, n in zip(a, b)) for a, b in zip(small, large, strict=True)
-        ]
-        return one_or_list(shapes)
-
-    def _tried(self, input_shape: Any, length: int) -> list[tuple[int, ...]]:
-        shapes: list[Shape] = cast("list[Shape]", input_shape) if isinstance(input_shape, list) else [input_shape]
-        inputs = [zeros([length if n is None else n for n in shape]) for shape in shapes]
-        result = self._function(one_or_list(inputs))
-        return [tensor.shape for tensor in as_list(result)]
+        return tried_shape(self._function, input_shape)
 
 
 def stand_in(custom_objects: Mapping[str, Any], name: str) -> Layer:
