@@ -203,3 +203,19 @@ def test_depthwise_convolutions(window, multiplier, strides, assert_native):
         return vg.value_and_grads(loss)([x, filter])
 
     assert_native(f, random(2, 9, 10, 4), random(*window, 4, multiplier), tolerance=1e-4)
+
+
+def test_the_same_on_several_threads(compile_native):
+    def f(x, indices):
+        rows = vg.gather(x, indices)
+        return [
+            *(rows, vg.gather(x, indices % 100, 1), vg.scatter_nd(indices.reshape([-1, 1]), rows, [3000, 100])),
+            *(vg.cumsum(x, 0), vg.cumprod(x, 1), vg.arg_max(x, 1), *vg.topk(x, 3), vg.pow(vg.abs(x), rows)),
+        ]
+
+    indices = vg.tensor(np.random.default_rng(0).integers(0, 3000, 3000), dtype="int32")
+    x = vg.tensor(random(3000, 100))
+    compiled = compile_native(f, x, indices)
+    for _ in range(6):  # by turns on one thread and on several, where there are several
+        for ours, right in zip(compiled(x, indices), compiled.first, strict=True):
+            np.testing.assert_allclose(ours, right, rtol=1e-6, atol=1e-6)
