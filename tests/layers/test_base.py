@@ -266,3 +266,128 @@ def test_a_layer_that_forgot_to_return_its_result_is_named():
 def test_what_another_library_would_take_is_answered_with_what_is_taken_here(make, message):
     with pytest.raises(TypeError, match=message):
         make()
+
+
+# The shape of what a layer of one's own gives, without compute_output_shape
+
+
+@pytest.mark.parametrize(
+    ("call", "shape", "expected"),
+    [
+        (lambda x: x[:, :2], [None, 5], (None, 2)),
+        (lambda x: x + 1, [None, 5], (None, 5)),
+        (lambda x: vg.concat([x, x], 1), [None, None, 3], (None, None, 3)),
+        (lambda x: x.sum(1), [None, None, 3], (None, 3)),
+        (lambda x: x.reshape([-1, 6]), [None, 2, 3], (None, 6)),
+        (lambda x: x.mean(), [None, 4], ()),
+        (lambda x: vg.max_pool(x, 8, 8, "valid"), [None, None, None, 3], (None, None, None, 3)),
+        (lambda x: x[0], [4, 3], (3,)),
+        (lambda x: [x, x.sum(1)], [None, 3], [(None, 3), (None,)]),
+        (lambda x: [x[:, :1]], [None, 3], (None, 1)),
+    ],
+)
+def test_the_shape_of_a_result_is_found_by_running_call(call, shape, expected):
+    class Own(vg.layers.Layer):
+        def call(self, inputs):
+            return call(inputs)
+
+    result = Own()(vg.input(batch_shape=shape))
+    assert ([x.shape for x in result] if isinstance(result, list) else result.shape) == expected
+
+
+def test_several_inputs_are_tried_together():
+    class Own(vg.layers.Layer):
+        def call(self, inputs):
+            return vg.concat(inputs, 1)[:, :4]
+
+    a, b = vg.input(shape=[2]), vg.input(shape=[3])
+    model = vg.model(inputs=[a, b], outputs=vg.layers.dense(units=1)(Own()([a, b])))
+    assert model.predict([np.ones([2, 2]), np.ones([2, 3])]).shape == (2, 1)
+
+
+def test_trying_a_layer_leaves_its_weights_and_their_number_as_they_are():
+    class Counting(vg.layers.Layer):
+        def build(self, input_shape):
+            self.count = self.add_weight("count", [1], trainable=False)
+
+        def call(self, inputs):
+            self.count.assign(self.count + 1)
+            return inputs[:, :1]
+
+    before = vg.memory().num_tensors
+    layer = Counting()
+    assert layer(vg.input(shape=[3])).shape == (None, 1)
+    assert layer.count.tolist() == [0.0]
+    assert vg.memory().num_tensors == before + 1
+
+
+def test_a_layer_that_cannot_be_tried_has_the_shape_of_its_inputs():
+    class Looks(vg.layers.Layer):
+        def call(self, inputs):
+            if inputs.sum().item() == 0:
+                raise ValueError("needs other numbers")
+            return inputs[:, :2]
+
+    assert Looks()(vg.input(shape=[4])).shape == (None, 4)
+
+
+def test_indices_that_a_layer_takes_may_be_zeros():
+    class Own(vg.layers.Layer):
+        def build(self, input_shape):
+            self.table = self.add_weight("table", [5, 2])
+
+        def call(self, inputs):
+            return vg.gather(self.table, inputs.cast("int32"))
+
+    assert Own()(vg.input(shape=[None])).shape == (None, None, 2)
+
+
+# Models as Keras's users write them
+
+
+def keras_style(base):
+    class Mine(base):
+        def __init__(self, units=4, **options):
+            super().__init__(**options)
+            self.units = units
+            self.hidden = vg.layers.dense(units=units, activation="relu", name="hidden")
+            self.out = vg.layers.dense(units=1, name="out")
+
+        def call(self, x, training=None):
+            return self.out(self.hidden(x))
+
+        def get_config(self):
+            return {"units": self.units, **super().get_config()}
+
+    return Mine
+
+
+def test_a_model_with_a_call_of_its_own_is_told_the_way():
+    with pytest.raises(
+        TypeError, match=r"^Mine: a model is a graph .* vg.layers.Layer in place of LayersModel, .*Mine\("
+    ):
+        keras_style(vg.LayersModel)
+
+
+def test_the_way_that_is_told_trains_and_keeps_its_weights(tmp_path):
+    make = keras_style(vg.layers.Layer)
+    x, y = np.linspace(-1, 1, 12).reshape(4, 3), np.ones([4, 1])
+    model = vg.sequential(layers=[make(input_shape=[3])])
+    assert [w.original_name for w in model.trainable_weights] == [
+        "hidden/kernel", "hidden/bias", "out/kernel", "out/bias"
+    ]  # fmt: skip
+    assert model.output_shape == (None, 1)
+    assert model.count_params() == 21
+    lines = []
+    model.summary(print_fn=lines.append)
+    assert "Total params: 21" in [line.strip() for line in lines]
+    model.compile(optimizer="adam", loss="mean_squared_error")
+    losses = model.fit(x, y, epochs=5, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    model.save_weights(tmp_path / "w.npz")
+    other = vg.sequential(layers=[make(input_shape=[3])])
+    other.load_weights(tmp_path / "w.npz")
+    assert other.predict(x).tolist() == model.predict(x).tolist()
+    model.save(tmp_path / "m.keras")
+    again = vg.load_layers_model(tmp_path / "m.keras", custom_objects={"Mine": make})
+    assert again.predict(x).tolist() == model.predict(x).tolist()

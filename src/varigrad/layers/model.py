@@ -53,6 +53,15 @@ class LayersModel(Trainable):
         self._feature_shape: tuple[int | None, ...] | None = None  # of the one input, if only the batch is free
         self._runners: dict[tuple[Any, ...], Any] = {}
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if LayersModel in cls.__bases__ and "call" in vars(cls) and not cls.__module__.startswith("varigrad."):
+            raise TypeError(
+                f"{cls.__name__}: a model is a graph of layers and takes no call of its own; write the class with "
+                f"vg.layers.Layer in place of LayersModel, the same __init__ and call, and vg.sequential(layers=["
+                f"{cls.__name__}(input_shape=[…])]) is a model of it, to be compiled, trained and saved"
+            )
+
     @property
     def layers(self) -> list[Layer]:
         """The layers, in order."""
