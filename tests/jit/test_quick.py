@@ -131,6 +131,14 @@ def test_other_arguments_are_told_from_those_before(first, other):
     assert str(given) == str(first) or np.array_equal(given[0], first[0])
 
 
+def test_many_arguments_go_the_usual_way():
+    f = vg.jit(lambda xs: xs[0] + xs[-1])
+    many = [vg.scalar(float(n)) for n in range(500)]
+    for _ in range(3):
+        assert f(many).item() == 499.0
+    assert f._quick is quick.never
+
+
 def test_variables_and_other_objects_are_told_apart_by_identity(misses):
     v, w = vg.variable([1.0, 2.0]), vg.variable([3.0, 4.0])
     f = warmed(lambda variable, choose: choose(variable) * 2, v, vg.relu)

@@ -27,6 +27,7 @@ QuickCall: TypeAlias = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 
 MISS: Any = object()
 _FEW = 16  # results that are written out one by one
+_LONG = 1000  # lines of checks from which on Python takes longer to compile them than is won
 
 
 def never(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -37,7 +38,7 @@ def never(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 def quick_call(trace: Trace, args: tuple[Any, ...], kwargs: Mapping[str, Any], leaves: Sequence[Any]) -> QuickCall:
     """The quick call of a trace, for arguments like these; their leaves are given too."""
     checks = _Checks()
-    if trace.known or not checks.of_call(args, kwargs):
+    if trace.known or not checks.of_call(args, kwargs) or len(checks.lines) > _LONG:
         return never
     names: dict[str, Any] = {**checks.names, "MISS": MISS, "GONE": GONE, "Stale": Stale, "same": trace.guards.same}
     given = f"({''.join([f'{leaf}, ' for leaf in checks.leaves])})"
