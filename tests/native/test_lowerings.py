@@ -86,6 +86,22 @@ def test_whether_targets_are_among_the_largest(assert_native):
     assert_native(f, random(20, 7), np.arange(20, dtype="i") % 7)
 
 
+def test_confusion_of_classes(assert_native):
+    f = lambda labels, predictions: vg.run_kernel("ConfusionMatrix", (labels, predictions), {"num_classes": 3})  # noqa: E731
+    assert_native(f, integers(40), np.roll(integers(40), 7))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_only_the_last_update_of_a_place_has_a_gradient(depth, assert_native):
+    indices = np.random.default_rng(depth).integers(0, 3, (4, 5, depth)).astype("i")
+
+    def f(x, updates):
+        loss = lambda x, updates: vg.tensor_scatter_update(x, indices, updates).square().sum()  # noqa: E731
+        return vg.grads(loss)([x, updates])
+
+    assert_native(f, random(3, 4, 3), random(4, 5, *(3, 4, 3)[depth:]))
+
+
 @pytest.mark.parametrize("order", [1, 2, 3, "euclidean", np.inf, 1.5])
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_norms(order, axis, assert_native):

@@ -120,6 +120,22 @@ def _top_k_grad(b: Builder, dy: View, indices: View, length: int) -> View | None
     return b.reshape(put_rows(b, dy, indices, _of_rows(dy, dy.shape[-1], length), found), (*dy.shape[:-1], length))
 
 
+def _confusion_matrix(b: Builder, labels: View, predictions: View, num_classes: int) -> View | None:
+    """One is added for each pair of a label and a prediction that are both classes."""
+    if labels.kind is not I32 or predictions.kind is not I32:
+        return None
+    inside: View | None = None
+    for x in (labels, predictions):
+        known = b.map("LogicalAnd", b.compare("GreaterEqual", x, 0), b.compare("Less", x, num_classes))
+        inside = known if inside is None else b.map("LogicalAnd", inside, known)
+    assert inside is not None
+    place = b.map("Add", b.map("Multiply", labels, num_classes), predictions)
+    place = b.map("Select", inside, place, b.number(-1, I32), kind=I32)
+    layout = Layout(1, 1, num_classes * num_classes, labels.size, 1)
+    counts = put_rows(b, b.full(labels.shape, 1, I32), place, layout, b.number(0, I32))
+    return b.reshape(counts, (num_classes, num_classes))
+
+
 def _arg(how: str) -> Callable[[Builder, View, int], View]:
     """Where along an axis the first of the largest, or smallest, numbers is; NaN does not count."""
     worst = -math.inf if how == "max" else math.inf
@@ -143,6 +159,7 @@ def _arg(how: str) -> Callable[[Builder, View, int], View]:
 RULES: dict[str, Callable[..., Any]] = {
     "ArgMax": _arg("max"),
     "ArgMin": _arg("min"),
+    "ConfusionMatrix": _confusion_matrix,
     "InTopK": _in_top_k,
     "TopK": _top_k,
     "TopKGrad": _top_k_grad,

@@ -10,7 +10,7 @@ import numpy as np
 
 from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.checking import checked
-from varigrad.backends.native.code import BOOL, I32
+from varigrad.backends.native.code import BOOL, I32, KINDS
 from varigrad.backends.native.operations import Shape, View
 from varigrad.backends.native.rows import Layout, put_rows, take_rows
 
@@ -81,6 +81,20 @@ def _scatter_update(b: Builder, x: View, indices: View, updates: View) -> View |
     return b.reshape(put_rows(b, updates, places, layout, found, onto=x), x.shape)
 
 
+def _last_writers(b: Builder, indices: View, shape: Shape, dtype: str) -> View | None:
+    """By having each write its number to its place, and looking whose number stays."""
+    flat, kind = _flat_places(b, indices, 0, shape), KINDS.get(dtype)
+    if flat is None or kind is None:
+        return None
+    places, layout, found = flat
+    layout = layout._replace(width=1)
+    turns = b.constant(np.arange(layout.taken, dtype=np.int32))
+    writers = put_rows(b, turns, places, layout, found, onto=b.full((layout.length,), 0, I32))
+    last = b.compare("Equal", b.reshape(take_rows(b, writers, places, layout, found), turns.shape), turns)
+    depth = indices.shape[-1]
+    return b.reshape(b.cast(last, kind), (*indices.shape[:-1], *[1] * (len(shape) - depth)))
+
+
 def _wrap_indices(b: Builder, indices: View, length: int, axis: int) -> View:
     found = checked(b, indices, 0, [length], -length)
     wrapped = b.map("Select", b.compare("Less", indices, 0), b.map("Add", indices, length), indices, kind=I32)
@@ -105,6 +119,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "GatherNd": _gather_nd,
     "GatherV2": _gather,
     "GatherV2Put": _gather_put,
+    "LastWriters": _last_writers,
     "ScatterNd": _scatter_nd,
     "TensorScatterUpdate": _scatter_update,
     "WholeIndices": _whole_indices,
