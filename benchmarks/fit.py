@@ -5,8 +5,9 @@
 Every contender starts from the same weights, sees the same images in the same order and must report the same losses
 to 1e-3 in the first epochs, or the run fails. Each runs in a process of its own; they take turns, an epoch each. The
 table shows the median epoch, and ours as a ratio to Keras's, round by round: on a shared machine only the ratios mean
-something. Beside it stands the first epoch, in which steps are compiled, or not yet. Where other programs are at work on all cores, threads that wait for one another spoil even these:
-`--one-core` binds each process to one core and counts the time that the processor spends on it.
+something. Beside it stands the first epoch, in which steps are compiled, or not yet. Where other programs are at work
+on all cores, threads that wait for one another spoil even these: `--one-core` binds each process to one core and counts
+the time that the processor spends on it.
 """
 
 from __future__ import annotations
@@ -125,7 +126,8 @@ def work(contender: str, task: Task, one_core: bool) -> None:
     clock = time.process_time if one_core else time.perf_counter
     if one_core:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    epoch = keras_epoch(task) if contender in BACKENDS else varigrad_epoch(task, jit=False if contender == EAGER else None)
+    jit = False if contender == EAGER else None
+    epoch = keras_epoch(task) if contender in BACKENDS else varigrad_epoch(task, jit)
     for _ in sys.stdin:
         started = clock()
         loss = epoch()
