@@ -18,6 +18,10 @@ def arrays(*shapes):
     return [random.normal(size=shape).astype("f") for shape in shapes]
 
 
+def _picked(x):
+    return vg.gather(x, vg.tensor([1, 8, 1, 0], dtype="int32")).square().sum()
+
+
 FUNCTIONS = {
     "row by row": (
         lambda x: [vg.softmax(x), vg.log_softmax(x), x.max(1), (x - x.mean(1, True)).square().sum(1)],
@@ -26,6 +30,15 @@ FUNCTIONS = {
     "column by column": (lambda x: [x.sum(0), vg.tanh(x).mean(0), x.max([0, 1])], (45, 83)),
     "transposed": (lambda x: [x.transpose(), x.transpose([1, 0]).reshape([-1]) * 2.0], (21, 34)),
     "parts": (lambda x: [x[1::2, 3:], vg.pad(x, [[1, 2], [3, 0]]), vg.concat([x, x * 2.0], 1), x > 0.0], (8, 19)),
+    "mathematics": (
+        lambda x: [vg.sin(x), vg.cos(x * 1e10), vg.tan(x), vg.erf(x), vg.abs(x) ** x, vg.atan2(x, x - 1.0), vg.cosh(x)],
+        (9, 37),
+    ),
+    "by index": (
+        lambda x: [x[[0, -1, 5]], vg.gather(x, [36, 0, 7], 1), vg.one_hot(vg.arg_max(x, 1), 37), vg.grad(_picked)(x)],
+        (9, 37),
+    ),
+    "running": (lambda x: [vg.cumsum(x, 0), vg.cumprod(x, 1), *vg.topk(x, 3), vg.arg_min(x, 0)], (9, 37)),
     "products": (lambda x, y: [vg.mat_mul(x, y), vg.mat_mul(y, x), vg.mat_mul(x, x, False, True)], (33, 50), (50, 33)),
     "packed": (lambda x, y: [vg.mat_mul(x, y), vg.mat_mul(y, x, True, True)], (70, 96), (96, 64)),
     "convolution": (lambda x, f: vg.conv2d(x, f, 1, "same"), (2, 11, 12, 3), (3, 3, 3, 20)),
