@@ -1,7 +1,8 @@
 """Which operations run together, and the order in which groups run.
 
-An operation joins the group that makes what it reads, or one that reads the same. A map that finds no company waits
-until somebody reads its result, and then goes where that goes.
+A map waits until something reads its result that cannot wait: a reduction, a routine, or a map that writes where it is
+told to. It goes there with all the maps between: into the group that makes what they read, or one that reads the same,
+or one of their own. So nothing is computed, and kept in memory, sooner than it is needed.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TypeAlias
 
-from varigrad.backends.native.groups import Group, Layout
+from varigrad.backends.native.groups import Group, Layout, in_order
 from varigrad.backends.native.operations import HostCall, Join, Map, Operation, Reduce, Routine, Val, View
 
 __all__ = ["Step", "fuse"]
 
 _CANDIDATES = 8  # readers of the same value that are looked at for company
+_DEEPEST = 24  # maps that wait for each other
 
 Step: TypeAlias = "Group | Routine | HostCall"
 
@@ -55,7 +57,8 @@ class _Fusion:
         self.steps: list[Step] = []
         self.position: dict[Val, int] = {}
         self.waiting: dict[Val, Map] = {}
-        self.waiting_for: defaultdict[Val, dict[Val, None]] = defaultdict(dict)  # what of it will read written memory
+        self.waiting_for: defaultdict[Val, dict[Map, None]] = defaultdict(dict)  # what of it will read written memory
+        self.depth: dict[Val, int] = {}  # how many maps, each reading the one before, have come to wait
         self.recent: dict[Val, list[int]] = {}  # the steps that last read a value, by root
         self.reads: defaultdict[Val, _Uses] = defaultdict(_Uses)  # by root
         self.writes: defaultdict[Val, _Uses] = defaultdict(_Uses)  # of memory that several operations write to
@@ -70,56 +73,106 @@ class _Fusion:
         if isinstance(op, Join):
             self.position[op.outputs[0]] = max([self.position[part] for part in op.parts])
             return
-        for val in op.outputs:
-            self.place_readers(val)
+        self.place_readers(op)
         self.steps.append(op)
         self.note(op, len(self.steps) - 1)
 
     def add_to_group(self, op: Map | Reduce) -> None:
-        """Puts an operation into a group, together with what it reads that has been waiting."""
+        """Puts an operation into a group, or has it wait."""
         if op.output.home is not None:
-            self.place_readers(op.output)
-        company = [self.waiting[view.val] for view in op.inputs if view.val in self.waiting]
-        company = list(dict.fromkeys(company))
-        earliest = self.earliest(op)
-        for at in self.candidates([op, *company], earliest):
-            if self.enter(at, [*company, op]):
+            self.place_readers(op)
+        elif isinstance(op, Map):
+            if self.enter_as_smaller(op):
                 return
-        if isinstance(op, Map) and not company and op.output.home is None and self.may_wait(op):
+            depth = self.depth[op.output] = 1 + max([self.depth.get(view.val, 0) for view in op.inputs], default=0)
             self.wait(op)
-            return
-        size = prod(op.inputs[0].shape) if isinstance(op, Reduce) else op.output.size
-        self.steps.append(Group(size))
-        if self.enter(len(self.steps) - 1, [*company, op]):
-            return
-        self.steps.pop()
-        assert company, "an operation can be a group by itself"
-        for other in company:
-            self.place_waiting(other.output)
-        self.add_to_group(op)
+            if depth < _DEEPEST:
+                return
+        self.settle(op)
+
+    def enter_as_smaller(self, op: Map) -> bool:
+        """Puts a map at once where there is one number a row, and what it reads is made: little is kept for later."""
+        at = self.earliest([op])
+        group = self.steps[at] if at >= 0 else None
+        if not isinstance(group, Group) or op.output.size >= group.size:
+            return False
+        return any(view.val in group.made for view in op.inputs) and self.enter(group, at, [op])
 
     def wait(self, op: Map) -> None:
-        """Leaves an operation until somebody reads its result."""
+        """Has a map wait for a reader."""
         self.waiting[op.output] = op
         for view in op.inputs:
             if view.val.root in self.written:
-                self.waiting_for[view.val.root][op.output] = None
+                self.waiting_for[view.val.root][op] = None
 
-    def may_wait(self, op: Map) -> bool:
-        """Whether nothing is lost if it runs later: what it reads must still be there."""
-        return all(view.val not in self.waiting for view in op.inputs)
+    def settle(self, op: Map | Reduce) -> None:
+        """Puts an operation into a group, together with what it reads that has been waiting."""
+        while not self.settle_together(op, company := self.company(op)):
+            assert company, "an operation can be a group by itself"
+            others = [other for other in company if other.output.size != _size(op)]
+            self.place_waiting((others or company)[-1].output)
 
-    def earliest(self, op: Map | Reduce) -> int:
-        """The first step in which it can run."""
-        first = max([self.position.get(view.val, -1) for view in op.inputs], default=-1)
-        writes = op.output.home
+    def settle_together(self, op: Map | Reduce, company: Sequence[Map]) -> bool:
+        """Puts operations into one group, if they fit any; those that a group fits already that makes what they read
+        rather go there."""
+        ops = [*company, op]
+        if self.join(ops, made_there=False):
+            return True
+        if company and self.join(company, made_there=True):
+            return self.settle_together(op, ())
+        group = Group(_size(ops[-1]))
+        self.steps.append(group)
+        if self.enter(group, len(self.steps) - 1, ops):
+            return True
+        self.steps.pop()
+        return False
+
+    def join(self, ops: Sequence[Map | Reduce], made_there: bool) -> bool:
+        """Puts operations into a group that there is, perhaps one that makes something they read, if they fit any."""
+        for at in self.candidates(ops):
+            group = self.steps[at]
+            if not isinstance(group, Group):
+                continue
+            made = any(view.val in group.made for op in ops for view in op.inputs)
+            if (made or (not made_there and _size(ops[-1]) == group.size)) and self.enter(group, at, ops):
+                return True
+        return False
+
+    def company(self, op: Map | Reduce) -> list[Map]:
+        """The maps that wait for an operation, in order. Those that it, or one of them, does not read in the order in
+        which they are made get groups first."""
+        while True:
+            found: dict[Map, None] = {}
+            apart: list[Val] = []
+            self._follow(op, found, apart)
+            if not apart:
+                return list(found)
+            for val in apart:
+                self.place_waiting(val)
+
+    def _follow(self, reader: Map | Reduce, found: dict[Map, None], apart: list[Val]) -> None:
+        for view in reader.inputs:
+            other = self.waiting.get(view.val)
+            if other is None or other in found:
+                continue
+            if in_order(view):
+                self._follow(other, found, apart)
+                found[other] = None
+            else:
+                apart.append(view.val)
+
+    def earliest(self, ops: Sequence[Map | Reduce]) -> int:
+        """The first step in which operations can run."""
+        first = max([self.position.get(view.val, -1) for op in ops for view in op.inputs], default=-1)
+        writes = ops[-1].output.home
         if writes is not None:
             first = max([first, *[at + 1 for at, _, _ in self.writes[writes.val].under(writes)]])
             first = max([first, *[at for at, _, _ in self.reads[writes.val].under(writes)]])
         return first
 
-    def candidates(self, ops: Sequence[Map | Reduce], earliest: int) -> list[int]:
-        """The groups that it may join, by their place in order: those that make or read what it reads."""
+    def candidates(self, ops: Sequence[Map | Reduce]) -> list[int]:
+        """The groups that they may join, by their place in order: those that make or read what they read."""
+        earliest = self.earliest(ops)
         near = {earliest} if 0 <= earliest < len(self.steps) else set[int]()
         for op in ops:
             for view in op.inputs:
@@ -127,11 +180,8 @@ class _Fusion:
                     near.update([at for at in self.recent.get(view.val.root, ()) if at >= earliest])
         return sorted(near)
 
-    def enter(self, at: int, ops: Sequence[Map | Reduce]) -> bool:
-        """Puts all these operations into a group, or none of them."""
-        group = self.steps[at]
-        if not isinstance(group, Group):
-            return False
+    def enter(self, group: Group, at: int, ops: Sequence[Map | Reduce]) -> bool:
+        """Puts all these operations into the group of a step, or none of them."""
         before: list[Layout] = []
         for op in ops:
             layout = group.layout
@@ -177,21 +227,23 @@ class _Fusion:
         return True
 
     def place_waiting(self, val: Val) -> None:
-        """Gives an operation that has been waiting a group of its own."""
-        op = self.waiting.pop(val, None)
+        """Ends the waiting of an operation."""
+        op = self.waiting.get(val)
         if op is not None:
-            self.steps.append(Group(op.output.size))
-            entered = self.enter(len(self.steps) - 1, [op])
-            assert entered
+            self.settle(op)
 
-    def place_readers(self, val: Val) -> None:
-        """Has those that wait read memory before it is written to."""
-        for other in self.waiting_for.pop(val.root, ()):
-            self.place_waiting(other)
+    def place_readers(self, writer: Operation) -> None:
+        """Has those that wait read memory before it is written to; but those that wait for the writer go with it."""
+        for val in writer.outputs:
+            readers = self.waiting_for.pop(val.root, {})
+            along = self.company(writer) if readers and isinstance(writer, (Map, Reduce)) else ()
+            for other in readers:
+                if other not in along:
+                    self.place_waiting(other.output)
 
     def place_all(self) -> None:
-        """Ends all waiting."""
-        for val in list(self.waiting):
+        """Ends all waiting; the last take along what they have been waiting for."""
+        for val in reversed(list(self.waiting)):
             self.place_waiting(val)
 
     def note(self, op: Operation, at: int) -> None:
@@ -208,6 +260,11 @@ class _Fusion:
                 recent = self.recent.setdefault(root, [])
                 recent.append(at)
                 del recent[:-_CANDIDATES]
+
+
+def _size(op: Map | Reduce) -> int:
+    """How many elements it goes through."""
+    return prod(op.inputs[0].shape) if isinstance(op, Reduce) else op.output.size
 
 
 def _in_root(view: View) -> View:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from varigrad.backends.native.operations import Map, Reduce, Shape, Val, View
 
-__all__ = ["Group", "Layout", "Role"]
+__all__ = ["Group", "Layout", "Role", "in_order"]
 
 # How a group goes through its elements: where axes end, the length of a row, blocks of rows.
 Layout: TypeAlias = tuple[set[int], int | None, int]
@@ -107,8 +107,6 @@ class Group:
         for view in op.inputs:
             if view.val in self.made and not self.inside(view, per_row, cols):
                 return None
-        if per_row and not any(view.val in self.made for view in op.inputs):
-            return None
         return Role(per_row or (isinstance(op, Reduce) and op.rows), cols, cuts)
 
     @property
@@ -143,6 +141,11 @@ def _joined(cuts: set[int], shape: Shape, scale: int) -> set[int] | None:
     joined.add(step)
     ordered = sorted(joined)
     return joined if all(b % a == 0 for a, b in pairwise(ordered)) else None
+
+
+def in_order(view: View) -> bool:
+    """Whether a view goes once through its value in order, staying at each element equally long."""
+    return _same_memory_order(view, max(1, view.size // view.val.size))
 
 
 def _same_memory_order(view: View, repeats: int) -> bool:

@@ -1,0 +1,85 @@
+"""Which operations run in one pass over memory, and that a pass gives the same wherever it goes."""
+
+import numpy as np
+import varigrad as vg
+from varigrad.backends.native.groups import Group
+from varigrad.backends.native.operations import Map
+
+
+def random(*shape):
+    return np.random.default_rng(len(shape)).normal(size=shape).astype("f")
+
+
+def groups(program):
+    return [step for step in program._steps if isinstance(step, Group)]
+
+
+def names(group):
+    return [op.name if isinstance(op, Map) else op.how for op in group.operations]
+
+
+def test_what_is_needed_late_is_computed_late(assert_native_as_eager):
+    def f(x, a, b):
+        h = x.mat_mul(a)
+        needed_late = vg.exp(-h.square())
+        y = vg.tanh(h).mat_mul(b)
+        return (needed_late * y).sum()
+
+    program = assert_native_as_eager(f, random(40, 24), random(24, 32), random(32, 32))
+    assert names(groups(program)[-1]) == ["Square", "Neg", "Exp", "Multiply", "sum"]
+
+
+def test_layer_normalization_and_its_gradient_are_one_pass(assert_native_as_eager):
+    def f(x, dy):
+        def loss(x):
+            mean, variance = vg.moments(x, axis=-1, keep_dims=True)
+            return ((x - mean) / vg.sqrt(variance + 1e-3) * dy).sum()
+
+        return vg.grad(loss)(x)
+
+    program = assert_native_as_eager(f, random(48, 96), random(48, 96))
+    assert len(groups(program)) == 1
+
+
+def test_what_is_made_once_a_row_goes_where_the_rows_are_gone_through(assert_native_as_eager):
+    def f(x, scale):
+        largest = x.max(axis=1, keep_dims=True)
+        return ((x - largest) * vg.exp(scale)).sum(axis=1)
+
+    program = assert_native_as_eager(f, random(64, 80), random(64, 1))
+    assert len(groups(program)) == 1
+
+
+def test_a_sum_of_columns_reads_what_a_pass_over_rows_makes(assert_native_as_eager):
+    def f(x):
+        y = vg.softmax(x) * 3
+        return y, y.sum(axis=0)
+
+    program = assert_native_as_eager(f, random(64, 80))
+    assert [names(group)[-1] for group in groups(program)] == ["Multiply", "sum"]
+
+
+def test_a_long_chain_of_maps_takes_few_passes(assert_native_as_eager):
+    def f(x):
+        for _ in range(100):
+            x = vg.sin(x) + x * 0.5
+        return x
+
+    program = assert_native_as_eager(f, random(7, 9), tolerance=1e-4)
+    assert len(groups(program)) <= 8
+
+
+def test_maps_that_wait_read_variables_before_these_are_updated():
+    v = vg.variable(random(5, 6))
+
+    @vg.jit(executor="native")
+    def step(x):
+        before = vg.exp(v) * x
+        v.assign(v * 2 + x)
+        return before + v
+
+    x = vg.tensor(random(5, 6))
+    for _ in range(3):
+        held = v.numpy().copy()
+        expected = np.exp(held) * x.numpy() + (held * 2 + x.numpy())
+        np.testing.assert_allclose(step(x).numpy(), expected, rtol=1e-5)
