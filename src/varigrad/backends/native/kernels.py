@@ -24,6 +24,7 @@ from varigrad.dtypes import Array
 __all__ = ["Kernels", "Segment"]
 
 _SHARED = 1 << 15  # elements computed from which on a step is shared with other threads
+_AT_ONCE = 2  # registers that a pass fills together: the one computes while the other waits for its last result
 _CHUNKS = 16  # for each thread, so that one that comes late leaves no gap
 _LEAST = 1 << 13  # elements computed in a chunk: fewer do not pay for the asking
 
@@ -85,7 +86,7 @@ class Kernels:
                 return step.code, addresses[:2] + [self.places.of(val, at) for val, at in step.code.pointers]
             return step.code, addresses + [self.places.of(val.root, val.start) for val in step.outputs]
         slots = self.places.slot
-        code = Pass(step, lambda val: read_by.get(val, -1) > at or val in slots, vector_lanes())
+        code = Pass(step, lambda val: read_by.get(val, -1) > at or val in slots, _AT_ONCE * vector_lanes())
         return code, [self.places.of(val, elements) for val, elements in code.pointers]
 
     def segments(self, library: Library) -> list[Segment]:
