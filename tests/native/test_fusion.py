@@ -1,9 +1,11 @@
 """Which operations run in one pass over memory, and that a pass gives the same wherever it goes."""
 
 import numpy as np
+import pytest
+
 import varigrad as vg
 from varigrad.backends.native.groups import Group
-from varigrad.backends.native.operations import Map
+from varigrad.backends.native.operations import Map, Routine
 
 
 def random(*shape):
@@ -83,3 +85,36 @@ def test_maps_that_wait_read_variables_before_these_are_updated():
         held = v.numpy().copy()
         expected = np.exp(held) * x.numpy() + (held * 2 + x.numpy())
         np.testing.assert_allclose(step(x).numpy(), expected, rtol=1e-5)
+
+
+def test_attention_reads_and_writes_heads_where_they_lie(assert_native_as_eager):
+    def attention(q, k, v):
+        scores = vg.einsum("bqhd,bkhd->bhqk", q, k)
+        return vg.einsum("bhqk,bkhd->bqhd", scores, v)
+
+    q, k, v = (random(3, 32, 4, 16) + at for at in range(3))
+    program = assert_native_as_eager(attention, q, k, v)
+    assert [type(step) for step in program._steps] == [Routine, Routine]
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("abc,cde->abde", [(6, 40, 32), (32, 4, 8)]),
+        ("abc,cde->deab", [(6, 40, 32), (32, 4, 8)]),
+        ("abc,cde->adbe", [(6, 40, 32), (32, 4, 8)]),
+        ("abc,cde->eadb", [(6, 40, 32), (32, 4, 8)]),
+        ("abc,cde->abd", [(6, 40, 32), (32, 4, 8)]),
+        ("abc,acd->abd", [(6, 40, 32), (6, 32, 24)]),
+        ("abc,acd->bad", [(6, 40, 32), (6, 32, 24)]),
+        ("abc,acd->adb", [(6, 40, 32), (6, 32, 24)]),
+        ("abc,acd->dba", [(6, 40, 32), (6, 32, 24)]),
+        ("abc,acd->bda", [(6, 40, 32), (6, 32, 24)]),
+        ("abc,abd->adc", [(6, 40, 32), (6, 40, 24)]),
+        ("abc,ab->cab", [(6, 40, 32), (6, 40)]),
+        ("abc,c->ba", [(6, 40, 32), (32,)]),
+        ("ab,bc,cd->da", [(40, 32), (32, 24), (24, 16)]),
+    ],
+)
+def test_results_of_einsum_in_any_order(equation, shapes, assert_native_as_eager):
+    assert_native_as_eager(lambda *xs: vg.einsum(equation, *xs), *[random(*shape) for shape in shapes])

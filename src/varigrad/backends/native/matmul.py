@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -12,7 +12,7 @@ from varigrad.backends.native.blas import Product
 from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.contraction import MOST_PACKED, Contraction, Inner, Row
 from varigrad.backends.native.machine import lanes_of
-from varigrad.backends.native.operations import Shape, View
+from varigrad.backends.native.operations import Shape, View, dense
 from varigrad.backends.native.packing import Factor, packed, second_factor
 
 __all__ = ["RULES", "activated", "product"]
@@ -39,8 +39,9 @@ def _swapped(x: View) -> View:
     return x.permuted([*range(rank - 2), rank - 1, rank - 2])
 
 
-def product(b: Builder, x: View, y: View) -> View:
-    """x [..., m, k] times y [..., k, n]."""
+def product(b: Builder, x: View, y: View, order: Sequence[int] | None = None) -> View:
+    """x [..., m, k] times y [..., k, n]. `order` is in which order the axes of the result, of which the last stays the
+    last, had best lie in memory."""
     (m, k), n = x.shape[-2:], y.shape[-1]
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     shape = (*batch, m, n)
@@ -51,10 +52,10 @@ def product(b: Builder, x: View, y: View) -> View:
         if rows is not None:
             one = View(y.val, y.shape[-2:], y.strides[-2:], y.offset)
             return b.reshape(_matrices(b, rows, one, (prod(batch) * m, n)), shape)
-    return _matrices(b, x, y, shape)
+    return _matrices(b, x, y, shape, order)
 
 
-def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
+def _matrices(b: Builder, x: View, y: View, shape: Shape, order: Sequence[int] | None = None) -> View:
     *batch, m, n = shape
     k = x.shape[-1]
     if k == 1:
@@ -82,12 +83,17 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape) -> View:
     inner = [Inner(block, x.strides[-1], factor.down)]
     if block != k:
         inner.insert(0, Inner(k // block, block * x.strides[-1], block * factor.down))
-    rows = [Row(size, x.strides[d], factor.outer[d], m * n * prod(batch[d + 1 :])) for d, size in enumerate(batch)]
+    order = range(len(shape)) if order is None else order
+    memory = tuple(shape[axis] for axis in order)
+    steps = dict(zip(order, dense(memory), strict=True))
+    down = steps[len(batch)]
+    rows = [Row(size, x.strides[d], factor.outer[d], steps[d]) for d, size in enumerate(batch)]
     if together:
-        rows.append(Row(m // together, together * x.strides[-2], 0, together * n))
-    rows.append(Row(together or m, x.strides[-2], 0, n))
+        rows.append(Row(m // together, together * x.strides[-2], 0, together * down))
+    rows.append(Row(together or m, x.strides[-2], 0, down))
     code = Contraction.of(rows, inner, n, x.kind, lanes, len(inner) - 1, factor.strip, across)
-    return b.routine(code, [x, factor.view], shape, parts=code.parts)
+    made = b.routine(code, [x, factor.view], memory, parts=code.parts)
+    return View(made.val, shape, tuple(steps[axis] for axis in range(len(shape))))
 
 
 def _together(m: int, n: int, lanes: int) -> int:
