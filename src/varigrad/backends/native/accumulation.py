@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from varigrad.backends.native.code import BOOL, F32, F64, Code, Kind, Operand
+from varigrad.backends.native.code import BOOL, F32, F64, Code, Index, Kind, Operand
 from varigrad.backends.native.vector_math import maximum, minimum
 
-__all__ = ["Accumulator"]
+__all__ = ["Accumulator", "kind_held"]
 
 # float32 sums of more numbers than this are kept in float64 meanwhile.
 _LONGEST_FLOAT_SUM = 1024
@@ -37,20 +37,28 @@ def _neutral(how: str, kind: Kind) -> float:
     return -(2**31) if how == "max" else 2**31 - 1
 
 
-class Accumulator:
-    """What a reduction holds while it runs, in so many lanes."""
+def kind_held(how: str, kind: Kind, count: int) -> Kind:
+    """The kind of number in which a reduction of so many is taken."""
+    return F64 if how == "sum" and kind is F32 and count > _LONGEST_FLOAT_SUM else kind
 
-    def __init__(self, code: Code, how: str, kind: Kind, lanes: int, count: int) -> None:
+
+class Accumulator:
+    """What a reduction of `count` numbers holds while it runs, in so many lanes: in registers, or where in `memory`."""
+
+    def __init__(
+        self, code: Code, how: str, kind: Kind, lanes: int, count: int, memory: str | None = None, place: Index = 0
+    ) -> None:
         self.code = code
         self.how = how
         self.given = kind
-        self.kind = F64 if how == "sum" and kind is F32 and count > _LONGEST_FLOAT_SUM else kind
+        self.kind = kind_held(how, kind, count)
         self.lanes = lanes
-        self.memory = code.allocate(self.kind, 1, lanes)
+        self.memory = memory or code.allocate(self.kind, 1, lanes)
+        self.place = place
 
     def start(self, held: Operand | None = None) -> None:
         """Sets it to what changes nothing, or to what there is already."""
-        self.code.store(held or self._neutral(self.kind), self.memory, 0)
+        self.code.store(held or self._neutral(self.kind), self.memory, self.place)
 
     def _neutral(self, kind: Kind) -> Operand:
         return self.code.constant(_neutral(self.how, kind), kind, self.lanes)
@@ -63,24 +71,24 @@ class Accumulator:
             x = code.select(Operand(f"<{flags}>", BOOL, self.lanes), x, self._neutral(self.given))
         if self.kind is not self.given:
             x = code.convert("fpext", x, self.kind)
-        held = code.load(self.memory, 0, self.kind, self.lanes)
-        code.store(_COMBINE[self.how](code, held, x), self.memory, 0)
+        held = code.load(self.memory, self.place, self.kind, self.lanes)
+        code.store(_COMBINE[self.how](code, held, x), self.memory, self.place)
 
     def take_product(self, a: Operand, b: Operand) -> None:
         """Adds a * b."""
         code = self.code
-        held = code.load(self.memory, 0, self.kind, self.lanes)
+        held = code.load(self.memory, self.place, self.kind, self.lanes)
         total = code.fma(a, b, held) if a.kind.is_float else code.add(code.mul(a, b), held)
-        code.store(total, self.memory, 0)
+        code.store(total, self.memory, self.place)
 
     def vector(self) -> Operand:
         """The result in each lane."""
-        return self._given(self.code.load(self.memory, 0, self.kind, self.lanes))
+        return self._given(self.code.load(self.memory, self.place, self.kind, self.lanes))
 
     def scalar(self) -> Operand:
         """The result of all lanes together."""
         code = self.code
-        x = code.load(self.memory, 0, self.kind, self.lanes)
+        x = code.load(self.memory, self.place, self.kind, self.lanes)
         while x.lanes > 1:
             half = x.lanes // 2
             low, high = (code.shuffle(x, x, range(start, start + half)) for start in (0, half))

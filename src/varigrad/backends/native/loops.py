@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from varigrad.backends.native.accumulation import Accumulator
+from varigrad.backends.native.accumulation import Accumulator, kind_held
 from varigrad.backends.native.code import Code, Index, Operand
 from varigrad.backends.native.elementwise import LOWERINGS
 from varigrad.backends.native.operations import Map, Reduce, Val, View
@@ -132,58 +132,125 @@ class PassWriter:
             self.vector(ops, self.moved(places, d, plan.inner - rest), rest, held)
 
     def columns(self, begin: Index, end: Index) -> None:
-        """Down the columns, some vectors side by side."""
+        """Down the columns: those of a strip in registers, or row by row if that is shorter than a row."""
         plan = self.plan
         outer = [*plan.blocks, *plan.cols[:-1]]
+        walk = self.down if plan.inner <= plan.lanes * plan.strip else self.row_by_row
         strips = -(-plan.inner // (plan.lanes * plan.strip))
         if outer:
-            self.over(outer, self.start, lambda at: self.strips(at, 0, strips), (begin, end))
+            self.over(outer, self.start, lambda at: walk(at, 0, strips), (begin, end))
         else:
-            self.strips(self.start, begin, end)
+            walk(self.start, begin, end)
 
-    def strips(self, places: list[Index], begin: Index, end: Index) -> None:
-        """Strips of columns from one to another."""
+    def strips(
+        self, places: list[Index], begin: Index, end: Index, body: Callable[[list[Index], Index, int], None]
+    ) -> None:
+        """What is to be done for strips of columns from one to another: where, at which column, how many."""
         plan, code = self.plan, self.code
         d = plan.cols[-1]
         width = plan.lanes * plan.strip
         count, rest = divmod(plan.inner, width)
         if count:
             with code.loop(begin, code.least(end, count) if rest else end) as index:
-                self.down(self.moved(places, d, code.times(index, width)), width)
+                column = code.times(index, width)
+                body(self.moved(places, d, column), column, width)
         if rest and isinstance(end, int):
-            self.down(self.moved(places, d, count * width), rest)
+            body(self.moved(places, d, count * width), count * width, rest)
         elif rest:
             with code.when(code.pure(f"icmp sgt i64 {end}, {count}")):
-                self.down(self.moved(places, d, count * width), rest)
+                body(self.moved(places, d, count * width), count * width, rest)
 
-    def down(self, places: list[Index], width: int) -> None:
-        """One strip of columns, row by row."""
-        plan, group = self.plan, self.group
-        d = plan.cols[-1]
-        reductions = [op for op in group.operations if isinstance(op, Reduce)]
-        strip = [
-            (
-                first,
-                min(plan.lanes, width - first),
-                self.accumulators(reductions, group.size // (group.cols or 1) // group.blocks),
-            )
-            for first in range(0, width, plan.lanes)
+    def down(self, places: list[Index], begin: Index, end: Index) -> None:
+        """All rows of one strip after the other."""
+        plan = self.plan
+
+        def strip(places: list[Index], column: Index, width: int) -> None:
+            held = self.strip_of_accumulators(width)
+            for accumulators in held:
+                self.begin(accumulators)
+            self.over(plan.rows[len(plan.blocks) :], places, lambda at: self.take_strip(at, width, held))
+            self.keep_strip(places, width, held)
+
+        self.strips(places, begin, end, strip)
+
+    def row_by_row(self, places: list[Index], begin: Index, end: Index) -> None:
+        """All strips of one row after the other: memory is read as it lies, and the sums stay in the first cache."""
+        plan, code = self.plan, self.code
+        room = -(-plan.inner // plan.lanes) * plan.lanes
+        memory = {
+            op.output: code.allocate(kind_held(op.how, op.output.kind, self.height), room) for op in self.reductions
+        }
+
+        def start(places: list[Index], column: Index, width: int) -> None:
+            for accumulators in self.strip_of_accumulators(width, memory, column):
+                self.begin(accumulators)
+
+        def take(places: list[Index], column: Index, width: int) -> None:
+            self.take_strip(places, width, self.strip_of_accumulators(width, memory, column))
+
+        def finish(places: list[Index], column: Index, width: int) -> None:
+            self.keep_strip(places, width, self.strip_of_accumulators(width, memory, column))
+
+        self.strips(places, begin, end, start)
+        self.over(plan.rows[len(plan.blocks) :], places, lambda at: self.strips(at, begin, end, take))
+        self.strips(places, begin, end, finish)
+
+    @property
+    def reductions(self) -> list[Reduce]:
+        """What a walk down columns reduces."""
+        return [op for op in self.group.operations if isinstance(op, Reduce)]
+
+    @property
+    def height(self) -> int:
+        """How many numbers each reduction of a column takes."""
+        return self.group.size // (self.group.cols or 1) // self.group.blocks
+
+    def strip_of_accumulators(
+        self, width: int, memory: Mapping[Val, str] | None = None, column: Index = 0
+    ) -> list[dict[Val, Accumulator]]:
+        """What the vectors of a strip hold: in registers, or in memory from a column on."""
+        code, lanes = self.code, self.plan.lanes
+        return [
+            {
+                op.output: Accumulator(
+                    code,
+                    op.how,
+                    op.output.kind,
+                    lanes,
+                    self.height,
+                    memory[op.output] if memory else None,
+                    code.plus(column, first) if memory else 0,
+                )
+                for op in self.reductions
+            }
+            for first in range(0, width, lanes)
         ]
 
-        def body(at: list[Index]) -> None:
-            for first, active, held in strip:
-                self.vector(group.operations, self.moved(at, d, first), active, held)
+    @staticmethod
+    def begin(accumulators: Mapping[Val, Accumulator]) -> None:
+        """Sets accumulators to what changes nothing."""
+        for accumulator in accumulators.values():
+            accumulator.start()
 
-        self.over(plan.rows[len(plan.blocks) :], places, body)
-        for first, active, held in strip:
-            for op in reductions:
-                self.keep(op.output, held[op.output].vector(), self.moved(places, d, first), active)
+    def take_strip(self, places: list[Index], width: int, held: Sequence[dict[Val, Accumulator]]) -> None:
+        """One row of a strip."""
+        plan = self.plan
+        for first, accumulators in zip(range(0, width, plan.lanes), held, strict=True):
+            at = self.moved(places, plan.cols[-1], first)
+            self.vector(self.group.operations, at, min(plan.lanes, width - first), accumulators)
+
+    def keep_strip(self, places: list[Index], width: int, held: Sequence[dict[Val, Accumulator]]) -> None:
+        """The results of a strip."""
+        plan = self.plan
+        for first, accumulators in zip(range(0, width, plan.lanes), held, strict=True):
+            at = self.moved(places, plan.cols[-1], first)
+            for val, accumulator in accumulators.items():
+                self.keep(val, accumulator.vector(), at, min(plan.lanes, width - first))
 
     def accumulators(self, reductions: Sequence[Reduce], count: int) -> dict[Val, Accumulator]:
         """What reductions of so many numbers hold, at their start."""
         held = {op.output: Accumulator(self.code, op.how, op.output.kind, self.plan.lanes, count) for op in reductions}
-        for accumulator in held.values():
-            accumulator.start()
+        self.begin(held)
         return held
 
     # One vector
