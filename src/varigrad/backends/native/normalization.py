@@ -16,8 +16,8 @@ __all__ = ["RULES", "shifted"]
 
 
 def shifted(b: Builder, logits: View, axis: int) -> View:
-    """The logits less the largest of them, so that no exponential overflows."""
-    return b.map("Sub", logits, b.reduce("max", logits, (axis,), True))
+    """The logits less the largest of them, so that no exponential overflows; NaN comes out where one is NaN."""
+    return b.map("Sub", logits, b.reduce("largest", logits, (axis,), True))
 
 
 def _softmax(b: Builder, logits: View, dim: int) -> View:
