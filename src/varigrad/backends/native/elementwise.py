@@ -36,6 +36,7 @@ from varigrad.backends.native.vector_math import (
     library,
     log,
     log1p,
+    log1p_of_part,
     maximum,
     minimum,
     sigmoid,
@@ -114,7 +115,7 @@ def _tanh_grad(code: Code, dy: Operand, y: Operand) -> Operand:
 
 def _log1p_exp(code: Code, x: Operand) -> Operand:
     """log(1 + exp(-|x|))."""
-    return log1p(code, exp(code, code.neg(code.intrinsic("fabs", x))))
+    return log1p_of_part(code, exp(code, code.neg(code.intrinsic("fabs", x))))
 
 
 def _softplus(code: Code, x: Operand) -> Operand:

@@ -21,6 +21,7 @@ __all__ = [
     "library",
     "log",
     "log1p",
+    "log1p_of_part",
     "log_parts",
     "maximum",
     "minimum",
@@ -249,21 +250,26 @@ def log_parts(code: Code, x: Operand) -> tuple[Operand, Operand]:
     return whole, code.sub(mantissa, code.like(x, 1))
 
 
-def log(code: Code, x: Operand) -> Operand:
-    """The natural logarithm."""
-    whole, f = log_parts(code, x)
+def _joined_log(code: Code, whole: Operand, f: Operand) -> Operand:
+    """whole * log(2) + log(1 + f), for 1 + f from √½ to √2."""
     square = code.mul(f, f)
-    low, high = code.like(x, _log2_low(x.kind)), code.like(x, _FORMATS[x.kind].log2_high)
-    if x.kind is F32:
+    low, high = code.like(f, _log2_low(f.kind)), code.like(f, _FORMATS[f.kind].log2_high)
+    if f.kind is F32:
         tail = code.mul(code.mul(square, f), code.polynomial(f, _LOG_32))
-        tail = code.fma(square, code.like(x, -0.5), code.fma(whole, low, tail))
+        tail = code.fma(square, code.like(f, -0.5), code.fma(whole, low, tail))
         result = code.fma(whole, high, code.add(f, tail))
     else:
-        s = code.div(f, code.add(f, code.like(x, 2)))
+        s = code.div(f, code.add(f, code.like(f, 2)))
         z = code.mul(s, s)
-        half = code.mul(square, code.like(x, 0.5))
+        half = code.mul(square, code.like(f, 0.5))
         tail = code.fma(s, code.add(half, code.mul(z, code.polynomial(z, _LOG_64))), code.mul(whole, low))
         result = code.fma(whole, high, code.sub(f, code.sub(half, tail)))
+    return result
+
+
+def log(code: Code, x: Operand) -> Operand:
+    """The natural logarithm."""
+    result = _joined_log(code, *log_parts(code, x))
     infinity = code.like(x, math.inf)
     result = code.select(code.compare("oeq", x, infinity), infinity, result)
     result = code.select(code.compare("oeq", x, code.like(x, 0)), code.like(x, -math.inf), result)
@@ -282,6 +288,14 @@ def log1p(code: Code, x: Operand) -> Operand:
     return code.select(code.compare("oeq", u, one), x, result)
 
 
+def log1p_of_part(code: Code, x: Operand) -> Operand:
+    """log(1 + x) for x from 0 to 1."""
+    large = code.compare("ogt", x, code.like(x, math.sqrt(2) - 1))
+    one, zero = code.like(x, 1), code.like(x, 0)
+    f = code.select(large, code.mul(code.sub(x, one), code.like(x, 0.5)), x)
+    return _joined_log(code, code.select(large, one, zero), f)
+
+
 def _with_sign(code: Code, magnitude: Operand, sign: Operand) -> Operand:
     return code.intrinsic("copysign", magnitude, sign)
 
@@ -294,9 +308,10 @@ def tanh(code: Code, x: Operand) -> Operand:
 
 
 def sigmoid(code: Code, x: Operand) -> Operand:
-    """1 / (1 + exp(-x)): where exp overflows, the reciprocal of infinity is the right 0."""
+    """1 / (1 + exp(-x)), by the exponential that cross entropies of logits take as well: of -|x|."""
     one = code.like(x, 1)
-    return code.div(one, code.add(exp(code, code.neg(x)), one))
+    power = exp(code, code.neg(code.intrinsic("fabs", x)))
+    return code.div(code.select(code.compare("olt", x, code.like(x, 0)), power, one), code.add(power, one))
 
 
 def erf(code: Code, x: Operand) -> Operand:
