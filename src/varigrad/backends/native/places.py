@@ -25,17 +25,18 @@ class Places:
         made_in_place = {val.root for op in lowered.operations for val in op.outputs if val.home is not None}
         known = zip(lowered.sources, lowered.source_vals, strict=True)
         self.variables: list[Any] = []  # those that are written to
-        written: list[Val] = []
+        written: dict[Val, None] = {}  # in order, and found at once
         for value, val in known:
             if val in made_in_place and value.source is not None and value.source.kind == "variable":
                 self.variables.append(value.source.what)
-                written.append(val)
+                written[val] = None
         self.slot: dict[Val, int] = {}
         self.made: list[View] = []  # what is returned, in memory that the call takes
         for val in lowered.source_vals:
             if val not in written:
                 self._add(val)
-        hosted = [val for step in steps if isinstance(step, HostCall) for val in step.outputs if val.home is None]
+        calls = [step for step in steps if isinstance(step, HostCall)]
+        hosted = {val: None for step in calls for val in step.outputs if val.home is None}
         for view in lowered.outputs:
             if view.val.root not in self.slot and view.val not in hosted:
                 self._add(view.val.root)
