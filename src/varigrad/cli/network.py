@@ -8,6 +8,7 @@ from typing import Any
 
 import varigrad as vg
 from varigrad.cli.errors import CommandError
+from varigrad.layers.activations import get_activation
 
 __all__ = ["OPTIMIZERS", "build_layers", "clipping", "make_optimizer"]
 
@@ -37,7 +38,7 @@ def build_layers(
         CommandError: An activation that there is not; filters, but no image, or one too small for so many.
     """
     try:
-        vg.layers.activation(activation=activation)
+        get_activation(activation)
     except ValueError as error:
         raise CommandError(f"--activation: {error}") from None
     if filters:

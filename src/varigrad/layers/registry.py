@@ -22,7 +22,6 @@ __all__ = [
     "Serializable",
     "custom_object_scope",
     "deserialize",
-    "deserialize_argument",
     "register_class",
     "serialize",
 ]

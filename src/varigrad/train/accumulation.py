@@ -143,6 +143,14 @@ class GradientSums:
 
     Adding to them is the same whatever has been added before: a compiled step that only adds is one for all batches of
     a group, where one that calls `GradientAccumulator.apply_gradients` is another for the first, the next and the last.
+
+    >>> import varigrad as vg
+    >>> v = vg.variable([1.0, 2.0])
+    >>> accumulator = vg.train.accumulate(vg.train.sgd(0.5), every=2)
+    >>> for batch in ([2.0, 0.0], [0.0, 4.0]):
+    ...     accumulator.sums.add({v.name: vg.tensor(batch)}, batch_size=1)
+    >>> accumulator.is_due, accumulator.flush(), v.tolist()
+    (True, True, [0.5, 1.0])
     """
 
     compiled_for: ClassVar[tuple[str, ...]] = ()
