@@ -18,7 +18,7 @@ from varigrad.jit.capture import Capture
 from varigrad.jit.differentiation import Together
 from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.executors import check_executor
-from varigrad.jit.graph import HOST
+from varigrad.jit.graph import HOST, owners
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.quick import MISS, QuickCall, never, quick_call
@@ -26,7 +26,7 @@ from varigrad.jit.signature import describe, flatten, replaced, untouched
 from varigrad.jit.straight_line import Stale
 from varigrad.jit.surroundings import Surroundings, look_around
 from varigrad.jit.trace import Trace, variable_places
-from varigrad.jit.trials import compared, owners
+from varigrad.jit.trials import compared
 from varigrad.observe import OBSERVERS, Observer, observing
 from varigrad.tape import Tape
 from varigrad.tensor import Tensor, Variable

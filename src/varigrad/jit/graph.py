@@ -16,7 +16,7 @@ from varigrad.dtypes import Array, dtype_name
 from varigrad.randomness import NextSeed
 from varigrad.tensor import Tensor, Variable, format_shape
 
-__all__ = ["HOST", "INPUT", "RANDOM", "Graph", "Node", "Source", "Value", "frozen"]
+__all__ = ["HOST", "INPUT", "RANDOM", "Graph", "Node", "Source", "Value", "frozen", "owners"]
 
 # On what a value depends: a bit each. The bits above these stand for the numbers passed as arguments.
 INPUT = 1
@@ -143,6 +143,17 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<Node {self.kernel}>"
+
+
+def owners(node: Node) -> Iterator[Any]:
+    """The objects whose counters a host node moves on: what its function is a method of or closes over."""
+    compute: Any = node.compute
+    owner = getattr(compute, "__self__", None)
+    if owner is not None:
+        yield owner
+    for cell in getattr(compute, "__closure__", None) or ():
+        if hasattr(cell.cell_contents, "compiled_for"):
+            yield cell.cell_contents
 
 
 # A container of values, constants and variables, as the step returned it: see `signature.py`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -11,12 +11,12 @@ from varigrad import randomness
 from varigrad.dtypes import Array
 from varigrad.jit.errors import JitError
 from varigrad.jit.executors import Executor
-from varigrad.jit.graph import HOST, Graph, Node
+from varigrad.jit.graph import HOST, Graph, owners
 from varigrad.jit.signature import Build
 from varigrad.randomness import NextSeed
 from varigrad.tensor import Tensor, Variable
 
-__all__ = ["compared", "owners"]
+__all__ = ["compared"]
 
 _RELATIVE = 1e-5  # sums and products may be rounded in another order
 
@@ -85,17 +85,6 @@ class _State:
             host.__dict__.update(attributes)
         with randomness.LOCK:
             randomness.generator().bit_generator.state = held.drawn
-
-
-def owners(node: Node) -> Iterator[Any]:
-    """The objects whose counters a host node moves on: what its function is a method of or closes over."""
-    compute: Any = node.compute
-    owner = getattr(compute, "__self__", None)
-    if owner is not None:
-        yield owner
-    for cell in getattr(compute, "__closure__", None) or ():
-        if hasattr(cell.cell_contents, "compiled_for"):
-            yield cell.cell_contents
 
 
 def _compare(name: str, label: str, ours: Any, right: Any) -> None:
