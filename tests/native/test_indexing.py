@@ -171,6 +171,37 @@ def test_nothing_is_updated_after_wrong_indices():
     assert not np.array_equal(table.numpy(), before)
 
 
+ROWS = {
+    "an argument": lambda table, indices: vg.gather(table, indices),
+    "computed": lambda table, indices: vg.gather(table, indices * 2),
+    "by NumPy": lambda table, indices: table * vg.real(vg.gather(vg.zeros([7], "complex64"), indices)).sum(),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_nothing_is_counted_after_wrong_indices(name):
+    table = vg.variable(random(7, 5))
+    optimizer = vg.train.adam(0.1)
+    average = vg.train.exponential_moving_average([table], 0.9)
+    sums = vg.train.accumulate(vg.train.sgd(0.1), every=9).sums
+
+    def step(indices):
+        loss, grads = vg.variable_grads(lambda: ROWS[name](table, indices).square().sum(), [table])
+        optimizer.apply_gradients(grads)
+        average.update()
+        sums.add(grads, batch_size=1)
+        return loss
+
+    compiled = vg.jit(step)
+    for count, indices in enumerate(([1, 2], [3, 0], [2, 2], [1, 1]), 1):
+        compiled(vg.tensor(indices, dtype="int32"))
+        assert (optimizer.iterations, average.updates, sums.batches) == (count, count, count)
+        for run in (compiled, step):
+            with pytest.raises(vg.OutOfRangeError):
+                run(vg.tensor([0, 7], dtype="int32"))
+            assert (optimizer.iterations, average.updates, sums.batches) == (count, count, count)
+
+
 CAST = [1.5, -2.7, 0.0, -0.9, np.nan, np.inf, -np.inf, 3e9, -3e9, 1e300, 2147483520.0, -2147483648.0]
 
 

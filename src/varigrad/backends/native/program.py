@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any, NamedTuple, cast
@@ -26,7 +27,7 @@ from varigrad.backends.native.tuning import Choice
 from varigrad.dtypes import Array
 from varigrad.engine import active_kernels, own, run_quietly
 from varigrad.errors import VariGradError
-from varigrad.jit.graph import Graph, Node
+from varigrad.jit.graph import HOST, Graph, Node, owners
 from varigrad.jit.straight_line import Stale
 from varigrad.tensor import format_shape
 
@@ -59,7 +60,8 @@ class NativeProgram:
         enter = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self._enter: Any = enter(self._library.address(ENTER))
         alone = any(node.is_update for node in graph.nodes)  # for these the caller sees to it
-        self._fetch = fetcher(self._places, self._lowered, alone)
+        self._counting = _counting(self._lowered)
+        self._fetch = fetcher(self._places, self._lowered, alone, self._counting)
         large = any(segment.is_large for segment in self._segments)
         self._pool = pool_address(self._library) if large else 0
         self._choice = Choice() if self._pool else None
@@ -118,11 +120,20 @@ class NativeProgram:
         node, at, view = self._lowered.checks[int(state.failed[0]) - 1]
         inputs = [np.broadcast_to(np.zeros((), value.dtype), value.shape) for value in node.inputs]
         inputs[at] = state.array(view, arrays).reshape(inputs[at].shape)
+        self._take_back(node, arrays, ran_first=view.val.source is not None)
         try:
             _call(node, inputs)
         except Exception as error:
             raise _explained(node, error) from error
         raise VariGradError(f"{node.kernel}: its indices are wrong (called at {node.site})")
+
+    def _take_back(self, node: Node, arrays: list[Any], ran_first: bool = False) -> None:
+        """Has the host's objects count as before a call that ends with an error of this node, if they would not have
+        counted yet in eager mode, or it `ran_first`: nothing else has changed then."""
+        earlier = itertools.takewhile(lambda other: other is not node, self.graph.nodes)
+        if ran_first or not any(other.is_update or other.kernel == HOST for other in earlier):
+            for owner, attributes in zip(self._counting, arrays[self._places.count :], strict=True):
+                owner.__dict__.update(attributes)
 
     def _own_variables(self, arrays: list[Any]) -> None:
         """Gives the variables that are written to memory of their own where something else holds it too."""
@@ -167,6 +178,7 @@ class NativeProgram:
         try:
             results = _call(node, inputs)
         except Exception as error:
+            self._take_back(node, arrays)
             raise _explained(node, error) from error
         if node.is_update:
             return
@@ -207,6 +219,13 @@ class NativeProgram:
     def asm(self) -> str:
         """The assembly of all kernels."""
         return assembly(self._kernels.text)
+
+
+def _counting(lowered: Lowered) -> list[Any]:
+    """The objects that count when the host is asked for numbers, where an error may come after that."""
+    if not lowered.checks and not any(isinstance(op, HostCall) for op in lowered.operations):
+        return []
+    return list({id(owner): owner for _, node in lowered.hosts for owner in owners(node)}.values())
 
 
 def _origin(step: Group | Routine) -> Origin:
