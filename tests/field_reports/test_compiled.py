@@ -92,6 +92,9 @@ def test_a_learning_rate_assigned_between_steps_counts_and_does_not_recompile():
         ({"OMP_NUM_THREADS": "3"}, 3),
         ({"VARIGRAD_NUM_THREADS": "1"}, 1),
         ({"VARIGRAD_NUM_THREADS": "2", "OMP_NUM_THREADS": "5"}, 2),
+        ({"OMP_NUM_THREADS": "4,2"}, 4),  # OpenMP: the first is for the outermost level
+        ({"OMP_NUM_THREADS": " 4 , 2"}, 4),
+        ({"OMP_NUM_THREADS": "many"}, 8),
         ({"OMP_NUM_THREADS": "64"}, 8),  # no more than there are cores
     ],
 )

@@ -22,12 +22,14 @@ _pools: list[Any] = []  # the one of this process, with what it must keep
 
 
 def worker_count() -> int:
-    """How many threads help the one that calls: `VARIGRAD_NUM_THREADS` says how many there are in all."""
+    """How many threads help the one that calls: `VARIGRAD_NUM_THREADS`, or else `OMP_NUM_THREADS`, says how many
+    there are in all."""
     if sys.platform != "linux":
         return 0
-    given = os.environ.get("VARIGRAD_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS", "")
+    outermost = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]  # a list is one number for each level of nesting
+    given = (os.environ.get("VARIGRAD_NUM_THREADS") or outermost).strip()
     cores = len(os.sched_getaffinity(0))
-    return max(0, min(cores, int(given) if given.isdigit() else cores) - 1)
+    return max(0, min(cores, int(given) if given.isdecimal() else cores) - 1)
 
 
 def pool_address(library: Library) -> int:
