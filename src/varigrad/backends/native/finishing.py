@@ -9,17 +9,17 @@ a pass has several under way at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from varigrad.backends.native.code import Code, Index, Operand
 from varigrad.backends.native.contraction import Contraction
-from varigrad.backends.native.fusion import Step
+from varigrad.backends.native.fusion import Step, reads_of, results_of
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.loops import PassWriter
 from varigrad.backends.native.machine import lanes_of
-from varigrad.backends.native.operations import HostCall, Map, Origin, Routine, Val, View
+from varigrad.backends.native.operations import Map, Origin, Routine, Val, View
 from varigrad.backends.native.passes import Pass
 
 __all__ = ["Finished", "finish"]
@@ -133,12 +133,12 @@ def finish(steps: Sequence[Step], outputs: Sequence[View]) -> list[Step]:
     """The steps, with each product that can be finished by a pass put in that pass's place."""
     result: list[Step | None] = list(steps)
     returned = {view.val.root for view in outputs}
-    last = {val: at for at, step in enumerate(steps) for val in _reads(step)}
+    last = {val: at for at, step in enumerate(steps) for val in reads_of(step)}
     for at, step in enumerate(steps):
         if not isinstance(step, Routine) or not isinstance(step.code, Contraction) or step.code.repeats:
             continue
         (product,) = step.outputs
-        then = next((j for j in range(at + 1, len(steps)) if product in _reads(steps[j])), None)
+        then = next((j for j in range(at + 1, len(steps)) if product in reads_of(steps[j])), None)
         following = result[then] if then is not None else None
         if then is None or not isinstance(following, Group) or not _may_wait(step, steps[at + 1 : then + 1]):
             continue
@@ -189,16 +189,5 @@ def _finished(step: Routine, group: Group, lasts: Callable[[Val], bool]) -> Rout
 def _may_wait(step: Routine, following: Sequence[Step]) -> bool:
     """Whether what a routine reads stays as it is until these steps have run, itself in the place of the last."""
     roots = {view.val.root for view in step.inputs}
-    written = {val.root for other in following for val in _writes(other)}
+    written = {val.root for other in following for val in results_of(other)}
     return roots.isdisjoint(written)
-
-
-def _writes(step: Step) -> Mapping[Val, Any] | Sequence[Val]:
-    return step.made if isinstance(step, Group) else step.outputs
-
-
-def _reads(step: Step) -> list[Val]:
-    """The values that a step reads from memory."""
-    if isinstance(step, (Routine, HostCall)):
-        return [view.val for view in step.inputs]
-    return [view.val for op in step.operations for view in op.inputs if view.val not in step.made]

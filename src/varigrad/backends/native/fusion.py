@@ -16,12 +16,24 @@ from typing import TypeAlias
 from varigrad.backends.native.groups import Group, Layout, in_order
 from varigrad.backends.native.operations import HostCall, Join, Map, Operation, Reduce, Routine, Val, View
 
-__all__ = ["Step", "fuse"]
+__all__ = ["Step", "fuse", "reads_of", "results_of"]
 
 _CANDIDATES = 8  # readers of the same value that are looked at for company
 _DEEPEST = 24  # maps that wait for each other
 
 Step: TypeAlias = "Group | Routine | HostCall"
+
+
+def reads_of(step: Step) -> list[Val]:
+    """The values that a step reads from memory."""
+    if not isinstance(step, Group):
+        return [view.val for view in step.inputs]
+    return [view.val for op in step.operations for view in op.inputs if view.val not in step.made]
+
+
+def results_of(step: Step) -> list[Val]:
+    """The values that a step makes, whether in memory or not."""
+    return list(step.made) if isinstance(step, Group) else list(step.outputs)
 
 
 class _Uses:

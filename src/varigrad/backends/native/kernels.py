@@ -10,7 +10,7 @@ import numpy as np
 from varigrad.backends.native.code import Code
 from varigrad.backends.native.entry import entry_text
 from varigrad.backends.native.finishing import Finished
-from varigrad.backends.native.fusion import Step
+from varigrad.backends.native.fusion import Step, reads_of
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.loops import write_pass
 from varigrad.backends.native.machine import Library, vector_lanes
@@ -51,13 +51,13 @@ class Kernels:
         self.work = 0  # elements computed, in all
         declarations: set[str] = set()
         texts: list[str] = []
-        read_by = _readers(steps)
+        last_read = _last_reads(steps)
         threads = worker_count() + 1
         for at, step in enumerate(steps):
             if isinstance(step, HostCall):
                 self.calls.append(None)
                 continue
-            code, addresses = self._prepared(step, at, read_by)
+            code, addresses = self._prepared(step, at, last_read)
             name = self.names.get(code.key)
             if name is None:
                 name = self.names[code.key] = f"kernel_{len(self.names)}"
@@ -77,7 +77,7 @@ class Kernels:
         self.text = "\n".join([*sorted(declarations), runtime_text(), entry_text(), *texts])
 
     def _prepared(
-        self, step: Group | Routine, at: int, read_by: Mapping[Val, int]
+        self, step: Group | Routine, at: int, last_read: Mapping[Val, int]
     ) -> tuple[Any, list[tuple[int, int]]]:
         if isinstance(step, Routine):
             views = step.inputs
@@ -86,7 +86,7 @@ class Kernels:
                 return step.code, addresses[:2] + [self.places.of(val, at) for val, at in step.code.pointers]
             return step.code, addresses + [self.places.of(val.root, val.start) for val in step.outputs]
         slots = self.places.slot
-        code = Pass(step, lambda val: read_by.get(val, -1) > at or val in slots, _AT_ONCE * vector_lanes())
+        code = Pass(step, lambda val: last_read.get(val, -1) > at or val in slots, _AT_ONCE * vector_lanes())
         return code, [self.places.of(val, elements) for val, elements in code.pointers]
 
     def segments(self, library: Library) -> list[Segment]:
@@ -118,18 +118,9 @@ def _chunk(parts: int, work: int, threads: int) -> int:
     return min(-(-parts // threads), max(1, parts // (threads * _CHUNKS), parts * _LEAST // work))
 
 
-def _readers(steps: Sequence[Step]) -> dict[Val, int]:
+def _last_reads(steps: Sequence[Step]) -> dict[Val, int]:
     """The last step that reads each value from memory."""
-    last: dict[Val, int] = {}
-    for at, step in enumerate(steps):
-        if isinstance(step, Group):
-            for op in step.operations:
-                for view in op.inputs:
-                    if view.val not in step.made:
-                        last[view.val] = at
-        else:
-            last.update(dict.fromkeys([view.val for view in step.inputs], at))
-    return last
+    return {val: at for at, step in enumerate(steps) for val in reads_of(step)}
 
 
 def _pointer(code: Code, at: int) -> str:

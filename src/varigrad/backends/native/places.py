@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from varigrad.backends.native.fusion import Step
-from varigrad.backends.native.groups import Group
+from varigrad.backends.native.fusion import Step, reads_of, results_of
 from varigrad.backends.native.lowering import Lowered
 from varigrad.backends.native.operations import HostCall, Routine, Val, View
 from varigrad.jit.memory import Interval, plan
@@ -56,11 +55,12 @@ class Places:
 
     def _plan_arena(self, steps: Sequence[Step]) -> None:
         lives: dict[Val, list[int]] = {}
-        read = {val for step in steps for val in _read(step)}
+        read = {val for step in steps for val in reads_of(step)}
         for at, step in enumerate(steps):
-            made = step.made if isinstance(step, Group) else step.outputs
-            written = [val for val in made if val in read or val.home is not None or isinstance(step, Routine)]
-            for val in [*_read(step), *written]:
+            written = [
+                val for val in results_of(step) if val in read or val.home is not None or isinstance(step, Routine)
+            ]
+            for val in [*reads_of(step), *written]:
                 if val.root not in self.slot and val.literal is None:
                     lives.setdefault(val.root, []).append(at)
         order = sorted(lives, key=lambda val: lives[val][0])
@@ -73,10 +73,3 @@ class Places:
         return (
             (slot, elements * val.kind.size) if slot is not None else (0, self.offsets[val] + elements * val.kind.size)
         )
-
-
-def _read(step: Step) -> list[Val]:
-    """The values that a step reads from memory."""
-    if not isinstance(step, Group):
-        return [view.val for view in step.inputs]
-    return [view.val for op in step.operations for view in op.inputs if view.val not in step.made]
