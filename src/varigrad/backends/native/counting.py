@@ -1,4 +1,4 @@
-"""Lowering of where the largest numbers are."""
+"""Lowering of where the largest numbers are, and of confusion matrices."""
 
 from __future__ import annotations
 
