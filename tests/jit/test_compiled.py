@@ -293,8 +293,9 @@ def test_compiling_often_for_a_number_from_a_closure_warns_and_says_what_to_do()
         return f(vg.scalar(1.0)).item()
 
     assert [call(float(step)) for step in range(9)] == list(range(9))
-    with pytest.warns(vg.JitWarning, match=r"config\.scale was .*pass what changes as an argument"):
+    with pytest.warns(vg.JitWarning, match=r"config\.scale was .*pass what changes as an argument") as told:
         call(9.0)
+    assert [warning.filename for warning in told] == [__file__]
     assert call(10.0) == 10
 
 
@@ -337,10 +338,11 @@ def test_a_function_that_counts_is_left_as_it_is_with_a_warning():
         counter.count += 1
         return x * counter.count
 
-    with pytest.warns(vg.JitWarning, match=r"changes counter\.count from"):
+    with pytest.warns(vg.JitWarning, match=r"changes counter\.count from") as told:
         found = [f(vg.scalar(1.0)).item() for _ in range(6)]
     assert found == [1, 2, 3, 4, 5, 6]
     assert f.compilations == 0
+    assert [warning.filename for warning in told] == [__file__]  # the user's line, not one of this library's
 
 
 def test_a_function_that_collects_tensors_is_left_as_it_is_with_a_warning():
@@ -738,8 +740,9 @@ def test_compiling_for_many_shapes_warns_and_the_oldest_are_given_up():
         f(vg.ones([length]))
     with pytest.warns(
         vg.JitWarning, match=r"32 kinds of arguments, last for other arguments: \(float32\[32\]\); .*padding"
-    ):
+    ) as told:
         f(vg.ones([32]))
+    assert [warning.filename for warning in told] == [__file__]
     for length in range(33, 300):
         assert f(vg.ones([length])).item() == length
     assert f.compilations == 299

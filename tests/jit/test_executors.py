@@ -36,8 +36,9 @@ def test_llvm_that_does_not_work_is_told_of_once_and_not_used(monkeypatch):
 
     monkeypatch.setattr(executors, "find_spec", lambda name: True)
     monkeypatch.setitem(executors.EXECUTORS, "native", broken)
-    with pytest.warns(vg.JitWarning, match="no such processor"):
+    with pytest.warns(vg.JitWarning, match="no such processor") as told:
         assert isinstance(executors.make_executor(Graph([], []), None), Program)
+    assert [warning.filename for warning in told] == [__file__]
     assert isinstance(executors.make_executor(Graph([], []), None), Program)
 
 

@@ -6,13 +6,13 @@ import functools
 import inspect
 import sys
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
+from varigrad.callers import warn_caller
 from varigrad.engine import NO_ATTRS
 from varigrad.jit.capture import Capture
 from varigrad.jit.differentiation import Together
@@ -268,22 +268,20 @@ class CompiledFunction(Generic[P, R]):
             "not; do that outside, or keep what changes in a variable"
         )
         if not self.lenient:
-            warnings.warn(self.refusal, JitWarning, stacklevel=5)
+            warn_caller(self.refusal, JitWarning)
 
     def _warn_if_often(self, traces: list[Trace], reason: str) -> None:
         if len(traces) == 1 and len(self._traces) == _MANY:
-            warnings.warn(
+            warn_caller(
                 f"jit: {self._name} was compiled for {_MANY} kinds of arguments, last for {reason}; give tensors few "
                 "different shapes, by padding if need be, and numbers that change as floats or tensors",
                 JitWarning,
-                stacklevel=5,
             )
         if len(traces) == _OFTEN:
-            warnings.warn(
+            warn_caller(
                 f"jit: {self._name} was compiled {_OFTEN} times for the same arguments, last because {reason}; pass "
                 "what changes as an argument, or keep it in a variable",
                 JitWarning,
-                stacklevel=5,
             )
 
     # Looking inside

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Protocol
 
+from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
 from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.graph import Graph
@@ -62,9 +62,7 @@ def makes_machine_code() -> bool:
     try:
         EXECUTORS["native"](Graph([], []))
     except Exception as error:
-        warnings.warn(
-            f"jit: LLVM does not work here, so that NumPy runs compiled functions ({error})", JitWarning, stacklevel=2
-        )
+        warn_caller(f"jit: LLVM does not work here, so that NumPy runs compiled functions ({error})", JitWarning)
         return False
     return True
 
