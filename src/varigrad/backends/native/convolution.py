@@ -1,7 +1,8 @@
 """Lowering of convolutions: sums of products straight over the (padded) images, with no matrix of windows in between.
 
 The gradient of the input is the convolution of dy, spread out by the strides, with the filter turned around; that of
-the filter is a sum over all places. Depthwise convolutions are sums of shifted views.
+the filter is a sum over all places. Depthwise convolutions are sums of shifted views. Where a filter has infinite
+weights, the zeros around dy make NaN of some of the infinite gradients that eager mode gives: neither is finite.
 """
 
 from __future__ import annotations
