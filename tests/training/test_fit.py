@@ -429,7 +429,7 @@ def test_a_diverging_fit_says_so_and_a_converging_one_does_not():
 def test_a_loss_that_is_not_finite_brings_a_warning():
     model = line()
     model.compile(optimizer="sgd", loss="mean_squared_error")
-    with pytest.warns(UserWarning, match="the loss became NaN in epoch 1"):
+    with pytest.warns(UserWarning, match=r"the loss became NaN in epoch 1\. Look for NaN in the data"):
         model.fit([np.nan], [1.0], verbose=0)
 
 

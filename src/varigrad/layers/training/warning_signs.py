@@ -74,8 +74,9 @@ class LossWatch:
 
     def _tell(self, what: str) -> None:
         self._told = True
+        cause = "Look for NaN in the data; if there is none, the" if "NaN" in what else "The"
         warn_caller(
-            f"{self._op}: {what}. The steps are too large: scale the inputs and targets to about -1 to 1, choose a "
+            f"{self._op}: {what}. {cause} steps are too large: scale the inputs and targets to about -1 to 1, choose a "
             "smaller learning rate, or clip the gradients (vg.train.sgd(0.01, clip_norm=1.0))",
         )
 
