@@ -47,6 +47,16 @@ def test_an_attribute_that_is_spelt_as_in_javascript_is_hinted_at():
         vg.tensor([1]).colour  # noqa: B018
 
 
+def test_reading_and_writing_a_weight_as_in_a_layer_of_tensorflow_js_is_hinted_at():
+    weight = vg.variable([1.0])
+    with pytest.raises(AttributeError, match="Variable has no attribute 'read'; a variable is a tensor, take it as it"):
+        weight.read()
+    with pytest.raises(AttributeError, match="Variable has no attribute 'write'; it is 'assign' here"):
+        weight.write(vg.tensor([2.0]))
+    with pytest.raises(AttributeError, match=r"Tensor has no attribute 'read'$"):
+        vg.tensor([1.0]).read  # noqa: B018
+
+
 # Reading values
 
 

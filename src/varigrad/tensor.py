@@ -268,6 +268,8 @@ class Tensor(TensorMethods):
             )
         snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
         hint = f"; it is {snake!r} here" if snake != name and hasattr(type(self), snake) else ""
+        if isinstance(self, Variable):
+            hint = _HINTS_OF_WEIGHTS.get(name, hint)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -279,6 +281,12 @@ class Tensor(TensorMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return Tensor(self.numpy())
 
+
+# The weights of a layer are no tensors in TensorFlow.js, and here they are.
+_HINTS_OF_WEIGHTS = {
+    "read": "; a variable is a tensor, take it as it is, or clone() it",
+    "write": "; it is 'assign' here",
+}
 
 _registry: weakref.WeakValueDictionary[str, Variable] = weakref.WeakValueDictionary()
 _registry_lock = threading.Lock()
