@@ -108,6 +108,20 @@ def test_a_quantity_that_is_not_there_brings_one_warning():
     assert [warning.filename for warning in told] == [__file__]
 
 
+@pytest.mark.parametrize(
+    ("monitor", "hint"),
+    [
+        ("val_accuracy", "; did you mean 'val_acc'?"),
+        ("valLoss", "; it is 'val_loss' here"),
+        ("top_k", ""),
+    ],
+)
+def test_another_name_for_what_is_in_the_logs_is_hinted_at(monitor, hint):
+    with pytest.warns(UserWarning, match="the logs have no") as told:
+        play(vg.callbacks.early_stopping(monitor=monitor), acc=[0.5], val_loss=[1.0], val_acc=[0.5])
+    assert str(told[0].message).endswith(f"no {monitor!r}, only loss, acc, val_loss, val_acc{hint}")
+
+
 def test_early_stopping_may_say_so(capsys):
     play(vg.callbacks.early_stopping(patience=1, verbose=1), val_loss=FALLING_AND_RISING)
     assert capsys.readouterr().out == "epoch 4: early stopping, best val_loss 3\n"

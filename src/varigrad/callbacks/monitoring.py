@@ -9,7 +9,7 @@ from typing import Any
 from varigrad.callbacks.base import Callback, Logs
 from varigrad.callbacks.options import choice, count, flag, frequency, path, real, text
 from varigrad.callers import warn_caller
-from varigrad.keywords import takes_options
+from varigrad.keywords import suggestion, takes_options
 
 __all__ = ["EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau", "TerminateOnNaN"]
 
@@ -49,7 +49,10 @@ class _Monitor(Callback):
         value = logs.get(self.monitor)
         if value is None and not self._warned:
             self._warned = True
-            hint = "; fit needs validation_data or validation_split for it" if self.monitor.startswith("val_") else ""
+            if self.monitor.startswith("val_") and not any(name.startswith("val_") for name in logs):
+                hint = "; fit needs validation_data or validation_split for it"
+            else:
+                hint = suggestion(self.monitor, logs)
             warn_caller(
                 f"{type(self).__name__}: the logs have no {self.monitor!r}, only {', '.join(logs) or 'nothing'}{hint}",
             )
