@@ -118,3 +118,9 @@ def test_attention_reads_and_writes_heads_where_they_lie(assert_native_as_eager)
 )
 def test_results_of_einsum_in_any_order(equation, shapes, assert_native_as_eager):
     assert_native_as_eager(lambda *xs: vg.einsum(equation, *xs), *[random(*shape) for shape in shapes])
+
+
+@pytest.mark.parametrize("shape", [(3, 5000), (5, 20_007), (40, 3, 4111), (2000, 2500), (2, 2**21 + 3)], ids=str)
+def test_sums_of_any_number_of_columns(shape, assert_native_as_eager):
+    x = np.random.default_rng(1).normal(size=shape).astype("f")
+    assert_native_as_eager(lambda x: [(x * 2).sum(0), x.max(0), x.square().mean(0)], x)

@@ -232,9 +232,9 @@ class Code:
             return a * factor
         return 0 if factor == 0 else a if factor == 1 else self.pure(f"mul i64 {a}, {factor}")
 
-    def least(self, a: Index, b: int) -> Index:
+    def least(self, a: Index, b: Index) -> Index:
         """The smaller."""
-        if isinstance(a, int):
+        if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         smaller = self.pure(f"icmp slt i64 {a}, {b}")
         return self.pure(f"select i1 {smaller}, i64 {a}, i64 {b}")

@@ -12,6 +12,8 @@ from varigrad.backends.native.passes import Access, Pass
 
 __all__ = ["PassWriter", "write_pass"]
 
+_SUMS = 1 << 14  # bytes of sums that are held together: half of the smallest first caches in use
+
 
 def write_pass(plan: Pass, code: Code, pointers: Sequence[str], begin: Index, end: Index) -> None:
     """Writes a pass, for the part of the work from `begin` to `end`."""
@@ -174,23 +176,41 @@ class PassWriter:
         self.strips(places, begin, end, strip)
 
     def row_by_row(self, places: list[Index], begin: Index, end: Index) -> None:
-        """All strips of one row after the other: memory is read as it lies, and the sums stay in the first cache."""
+        """Many strips of one row after the other, as they lie in memory; so many that the sums of all of them stay in
+        the first cache."""
         plan, code = self.plan, self.code
-        room = -(-plan.inner // plan.lanes) * plan.lanes
-        memory = {
-            op.output: code.allocate(kind_held(op.how, op.output.kind, self.height), room) for op in self.reductions
-        }
+        width = plan.lanes * plan.strip
+        kinds = {op.output: kind_held(op.how, op.output.kind, self.height) for op in self.reductions}
+        count = -(-plan.inner // width)
+        together = min(count, max(1, _SUMS // (width * sum([kind.size for kind in kinds.values()]))))
+        memory = {val: code.allocate(kind, together * width) for val, kind in kinds.items()}
+        if together == count:
+            self.rows_of_strips(places, begin, end, memory, 0)
+            return
+        with code.loop(begin, end, together) as first:
+            following = code.least(code.plus(first, together), end)
+            self.rows_of_strips(places, first, following, memory, code.times(first, width))
+
+    def rows_of_strips(
+        self, places: list[Index], begin: Index, end: Index, memory: Mapping[Val, str], first_column: Index
+    ) -> None:
+        """All strips of one row after the other; what they hold is in memory, that of the first column first."""
+
+        def held(column: Index, width: int) -> list[dict[Val, Accumulator]]:
+            place = self.code.plus(column, self.code.times(first_column, -1))
+            return self.strip_of_accumulators(width, memory, place)
 
         def start(places: list[Index], column: Index, width: int) -> None:
-            for accumulators in self.strip_of_accumulators(width, memory, column):
+            for accumulators in held(column, width):
                 self.begin(accumulators)
 
         def take(places: list[Index], column: Index, width: int) -> None:
-            self.take_strip(places, width, self.strip_of_accumulators(width, memory, column))
+            self.take_strip(places, width, held(column, width))
 
         def finish(places: list[Index], column: Index, width: int) -> None:
-            self.keep_strip(places, width, self.strip_of_accumulators(width, memory, column))
+            self.keep_strip(places, width, held(column, width))
 
+        plan = self.plan
         self.strips(places, begin, end, start)
         self.over(plan.rows[len(plan.blocks) :], places, lambda at: self.strips(at, begin, end, take))
         self.strips(places, begin, end, finish)
@@ -206,9 +226,9 @@ class PassWriter:
         return self.group.size // (self.group.cols or 1) // self.group.blocks
 
     def strip_of_accumulators(
-        self, width: int, memory: Mapping[Val, str] | None = None, column: Index = 0
+        self, width: int, memory: Mapping[Val, str] | None = None, place: Index = 0
     ) -> list[dict[Val, Accumulator]]:
-        """What the vectors of a strip hold: in registers, or in memory from a column on."""
+        """What the vectors of a strip hold: in registers, or in memory from a place on."""
         code, lanes = self.code, self.plan.lanes
         return [
             {
@@ -219,7 +239,7 @@ class PassWriter:
                     lanes,
                     self.height,
                     memory[op.output] if memory else None,
-                    code.plus(column, first) if memory else 0,
+                    code.plus(place, first) if memory else 0,
                 )
                 for op in self.reductions
             }
