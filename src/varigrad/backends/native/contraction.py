@@ -19,8 +19,8 @@ __all__ = ["MOST_PACKED", "Contraction", "Inner", "Row", "TileFinish"]
 # Where a tile is in a, b and c, and in what finishes it.
 Places: TypeAlias = Sequence[Index]
 
-MOST_PACKED = 1 << 17  # bytes of strips that are packed together
-_GROUPS = 8
+MOST_PACKED = 1 << 17  # bytes of strips that are packed together: half of the smallest second caches in use
+_GROUPS = 8  # of strips, at least, where there are so many strips: for several threads
 _UNROLLED = 4  # an innermost sum this long or shorter is written out
 
 
@@ -135,7 +135,7 @@ class Contraction(NamedTuple):
     @property
     def _tile(self) -> tuple[int, int]:
         """The most rows of a tile, and the vectors of a strip: together what the registers hold."""
-        registers = 24 if self.lanes == 16 else 12
+        registers = 24 if self.lanes == 16 else 12  # of 32 and 16 that there are: the others hold what is multiplied
         vectors = -(-self.n // self.lanes)
         rows = self.rows[-1].size
         strip = min(vectors, max(2, registers // rows) if rows < 6 and not self.strip and not self.across else 2)

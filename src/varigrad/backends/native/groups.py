@@ -21,7 +21,7 @@ Layout: TypeAlias = tuple[set[int], int | None, int]
 
 _MOST_OPERATIONS = 48
 _MOST_INPUTS = 96  # read by them all: LLVM's time grows with the square of a function's length
-_LONGEST_ROW = 4096  # elements: rows that are gone through again must still be in the first cache
+_LONGEST_ROW = 4096  # elements, 16 KiB of float32: rows that are gone through again must still be in the first cache
 
 
 class Group:
