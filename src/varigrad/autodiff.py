@@ -287,7 +287,8 @@ def _no_path(tape: Tape, var_list: Sequence[Variable] | None) -> str:
         return "variable_grads: there are no trainable variables; make one with vg.variable"
     names = ", ".join(repr(v.name) for v in looked_at[:10])
     more = f" and {len(looked_at) - 10} more" if len(looked_at) > 10 else ""
-    return f"variable_grads: the value of f depends on none of the variables {names}{more}{_broken(tape)}"
+    why = _broken(tape) or "; a value read out, as by numpy() or item(), is a constant"
+    return f"variable_grads: the value of f depends on none of the variables {names}{more}{why}"
 
 
 def _broken(tape: Tape) -> str:
