@@ -120,3 +120,11 @@ def test_einsum(equation, shapes, compile_native):
 def test_batches_of_several_axes(batch, rows, transpose_a, transpose_b, assert_native_as_eager):
     a, b = factors(rows, 6, 4, transpose_a, transpose_b, batch)
     assert_native_as_eager(lambda a, b: vg.mat_mul(a, b, transpose_a, transpose_b), a, b)
+
+
+@pytest.mark.parametrize("shape", [(2, 1_000_000, 2), (32, 78_400, 32)], ids=str)
+def test_long_sums_of_products_keep_their_digits(shape, compile_native):
+    m, k, n = shape
+    x, y = np.random.default_rng(1).uniform(0, 2, (m, k)).astype("f"), np.ones((k, n), "f")
+    (found,) = compile_native(vg.mat_mul, vg.tensor(x), vg.tensor(y))(vg.tensor(x), vg.tensor(y))
+    np.testing.assert_allclose(found, x.astype("d") @ y, rtol=3e-6)

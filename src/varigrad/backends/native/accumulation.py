@@ -63,9 +63,9 @@ class Accumulator:
         self.memory = memory or code.allocate(self.kind, 1, lanes)
         self.place = place
 
-    def start(self, held: Operand | None = None) -> None:
-        """Sets it to what changes nothing, or to what there is already."""
-        self.code.store(held or self._neutral(self.kind), self.memory, self.place)
+    def start(self) -> None:
+        """Sets it to what changes nothing."""
+        self.code.store(self._neutral(self.kind), self.memory, self.place)
 
     def _neutral(self, kind: Kind) -> Operand:
         return self.code.constant(_neutral(self.how, kind), kind, self.lanes)

@@ -311,21 +311,20 @@ class _Writer:
             at = [code.plus(place, code.times(n, s)) for place, s in zip(places[3:], along, strict=True)]
             self.finish.prefetch(at, row.c, rows, width)
         sums = [[Accumulator(code, "dot", kind, lanes, 1) for _ in vectors] for _ in range(rows)]
-        for r, line in enumerate(sums):
-            for first, accumulator in zip(vectors, line, strict=True):
-                held = None
-                if self.plan.repeats:
-                    place = code.plus(code.plus(c, n), r * row.c + first)
-                    held = code.load(self.c, place, kind, lanes, min(lanes, width - first))
-                accumulator.start(held)
+        for line in sums:
+            for accumulator in line:
+                accumulator.start()
         self.sum(self.inner, a, code.plus(b, self.place_in_b(n)), row, sums, width)
         if self.finish:
             self.finish_tile(self.finish, places, row, n, width, sums)
             return
         for r, line in enumerate(sums):
             for first, accumulator in zip(vectors, line, strict=True):
-                place = code.plus(code.plus(c, n), r * row.c + first)
-                code.store(accumulator.vector(), self.c, place, min(lanes, width - first))
+                place, active = code.plus(code.plus(c, n), r * row.c + first), min(lanes, width - first)
+                total = accumulator.vector()
+                if self.plan.repeats:  # added last: a sum of sums keeps more digits than a long one
+                    total = code.add(code.load(self.c, place, kind, lanes, active), total)
+                code.store(total, self.c, place, active)
 
     def finish_tile(
         self, finish: TileFinish, places: Places, row: Row, n: Index, width: int, sums: list[list[Accumulator]]
