@@ -719,6 +719,14 @@ def test_an_object_with_compiled_methods_is_copied():
     assert copy.deepcopy(chain) is chain
 
 
+def test_a_copy_of_a_compiled_function_without_a_name_has_its_settings():
+    f = vg.jit(functools.partial(vg.pow, exp=2.0), check=True, executor="numpy")
+    found = copy.copy(f)
+    assert found is not f
+    assert (found.check, found.executor) == (True, "numpy")
+    assert found(vg.scalar(3.0)).item() == 9
+
+
 def test_methods_of_objects_with_slots():
     class Slotted:
         __slots__ = ("scale",)

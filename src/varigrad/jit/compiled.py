@@ -132,10 +132,12 @@ class CompiledFunction(Generic[P, R]):
     def __reduce__(self) -> Any:
         if isinstance(self.function, MethodType):
             return getattr, (self.function.__self__, self._name)
+        path: str = getattr(self.function, "__qualname__", "")  # not every callable has one
         found: Any = sys.modules.get(self.function.__module__)
-        for name in self.function.__qualname__.split("."):
+        for name in path.split("."):
             found = getattr(found, name, None)
-        return self.function.__qualname__ if found is self else (CompiledFunction, (self.function, self.check))
+        settings = (self.check, self.executor, self.lenient)
+        return path if found is self else (CompiledFunction, (self.function, *settings))
 
     # Running
 
