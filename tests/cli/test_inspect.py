@@ -22,7 +22,7 @@ def test_layers_sizes_and_compatibility_are_shown(run):
     text = outcome.out
     assert "37 numbers in 4 weights (4 float32), 148 B in memory" in text
     assert "12 of them are trained, 25 are not" in text
-    assert "148 B in 1 files of weights" in text
+    assert "148 B in 1 file of weights" in text
     assert "TensorFlow.js 4.22 opens it" in text
 
 

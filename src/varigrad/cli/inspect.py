@@ -91,10 +91,11 @@ def _stored(path: str) -> list[str]:
     except (ValueError, LookupError, TypeError) as error:
         raise ModelFileError(f"{file}: {error}") from None
     size = sum(shard.stat().st_size for shard in shards if shard.is_file())
-    lines = [f"{readable_size(size)} in {len(shards)} files of weights, {readable_size(file.stat().st_size)} of JSON"]
+    files = "1 file" if len(shards) == 1 else f"{len(shards)} files"
+    lines = [f"{readable_size(size)} in {files} of weights, {readable_size(file.stat().st_size)} of JSON"]
     kinds = Counter(spec["quantization"]["dtype"] for spec in specs if spec.get("quantization"))
     for dtype, count in kinds.items():
-        lines.append(f"{count} weights are quantized to {dtype}")
+        lines.append(f"{'1 weight is' if count == 1 else f'{count} weights are'} quantized to {dtype}")
     return lines
 
 
