@@ -83,10 +83,6 @@ class Cursor:
         """Leaves bytes out."""
         self.take(count)
 
-    def align(self, start: int) -> None:
-        """Moves on to the next multiple of 8 bytes, counted from `start`."""
-        self.position = start + (self.position - start + 7) // 8 * 8
-
     def version(self, what: str, known: tuple[int, ...]) -> int:
         """The next byte, a version number of a structure.
 
