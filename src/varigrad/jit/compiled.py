@@ -39,7 +39,7 @@ R = TypeVar("R")
 _ATTEMPTS = 3  # runs that change something besides tensors, after which a function is left as it is
 _OFTEN = 10  # compilations of one signature from which on a warning says why
 _KEPT = 32  # compilations of one signature that are kept
-_MANY = 32  # signatures from which on a warning says why
+_MANY = 10  # signatures from which on a warning says why
 _KEPT_SIGNATURES = 256
 _TOLD = 50  # compilations that `explain` tells of
 
