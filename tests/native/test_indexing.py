@@ -81,6 +81,14 @@ def test_segments_that_there_are_not_count_for_nothing(assert_native_as_eager):
     assert is_native(assert_native_as_eager(f, random(7, 3, 2), np.int32([0, 1, 9, -1, 2, 0, 5])))
 
 
+def test_rows_put_by_checked_and_by_unchecked_indices_in_one_program(assert_native_as_eager):
+    def f(x, indices):
+        largest = vg.grad(lambda x: vg.topk(x, 2).values.square().sum())(x)  # its indices need no check
+        return largest, vg.grad(lambda x: vg.gather(x, indices).square().sum())(x)
+
+    assert is_native(assert_native_as_eager(f, random(3), some(3, (2,))))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
 def test_one_hot(dtype, assert_native_as_eager):
     f = lambda i: vg.one_hot(i, 6, dtype=dtype)  # noqa: E731

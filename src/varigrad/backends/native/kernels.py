@@ -58,9 +58,10 @@ class Kernels:
                 self.calls.append(None)
                 continue
             code, addresses = self._prepared(step, at, last_read)
-            name = self.names.get(code.key)
+            key = code.key, len(addresses)  # some routines read one array more or less, such as what a check leaves
+            name = self.names.get(key)
             if name is None:
-                name = self.names[code.key] = f"kernel_{len(self.names)}"
+                name = self.names[key] = f"kernel_{len(self.names)}"
                 writer = Code(vector_lanes())
                 pointers = [_pointer(writer, at) for at in range(len(addresses))]
                 if isinstance(code, Pass):
