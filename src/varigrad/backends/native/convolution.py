@@ -2,7 +2,7 @@
 
 The gradient of the input is the convolution of dy, spread out by the strides, with the filter turned around; that of
 the filter is a sum over all places. Depthwise convolutions are sums of shifted views. Where a filter has infinite
-weights, the zeros around dy make NaN of some of the infinite gradients that eager mode gives: neither is finite.
+weights, the zeros around dy and between its numbers make NaN of some gradients that are infinite or 0 in eager mode.
 """
 
 from __future__ import annotations
