@@ -15,7 +15,7 @@ from typing import Any
 
 from varigrad.backends.native.code import Code, Index, Operand
 from varigrad.backends.native.contraction import Contraction
-from varigrad.backends.native.fusion import Step, reads_of, results_of
+from varigrad.backends.native.fusion import Step, last_reads, reads_of, results_of
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.loops import PassWriter
 from varigrad.backends.native.machine import lanes_of
@@ -133,21 +133,22 @@ def finish(steps: Sequence[Step], outputs: Sequence[View]) -> list[Step]:
     """The steps, with each product that can be finished by a pass put in that pass's place."""
     result: list[Step | None] = list(steps)
     returned = {view.val.root for view in outputs}
-    last = {val: at for at, step in enumerate(steps) for val in reads_of(step)}
+    first = {val: at for at, step in reversed(list(enumerate(steps))) for val in reads_of(step)}
+    last = last_reads(steps)
     for at, step in enumerate(steps):
         if not isinstance(step, Routine) or not isinstance(step.code, Contraction) or step.code.repeats:
             continue
         (product,) = step.outputs
-        then = next((j for j in range(at + 1, len(steps)) if product in reads_of(steps[j])), None)
+        then = first.get(product)
         following = result[then] if then is not None else None
-        if then is None or not isinstance(following, Group) or not _may_wait(step, steps[at + 1 : then + 1]):
+        if then is None or not isinstance(following, Group):
             continue
 
         def lasts(val: Val, then: int = then) -> bool:
             return last.get(val, -1) > then or val in returned
 
         finished = _finished(step, following, lasts)
-        if finished is not None:
+        if finished is not None and _may_wait(step, steps[at + 1 : then + 1]):
             result[at], result[then] = None, finished
     return [step for step in result if step is not None]
 

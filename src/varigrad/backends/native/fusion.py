@@ -16,7 +16,7 @@ from typing import TypeAlias
 from varigrad.backends.native.groups import Group, Layout, in_order
 from varigrad.backends.native.operations import HostCall, Join, Map, Operation, Reduce, Routine, Val, View
 
-__all__ = ["Step", "fuse", "reads_of", "results_of"]
+__all__ = ["Step", "fuse", "last_reads", "reads_of", "results_of"]
 
 _CANDIDATES = 8  # readers of the same value that are looked at for company
 _DEEPEST = 24  # maps that wait for each other
@@ -29,6 +29,11 @@ def reads_of(step: Step) -> list[Val]:
     if not isinstance(step, Group):
         return [view.val for view in step.inputs]
     return [view.val for op in step.operations for view in op.inputs if view.val not in step.made]
+
+
+def last_reads(steps: Sequence[Step]) -> dict[Val, int]:
+    """The place of the last step that reads each value from memory."""
+    return {val: at for at, step in enumerate(steps) for val in reads_of(step)}
 
 
 def results_of(step: Step) -> list[Val]:

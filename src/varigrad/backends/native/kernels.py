@@ -10,7 +10,7 @@ import numpy as np
 from varigrad.backends.native.code import Code
 from varigrad.backends.native.entry import entry_text
 from varigrad.backends.native.finishing import Finished
-from varigrad.backends.native.fusion import Step, reads_of
+from varigrad.backends.native.fusion import Step, last_reads
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.loops import write_pass
 from varigrad.backends.native.machine import Library, vector_lanes
@@ -51,7 +51,7 @@ class Kernels:
         self.work = 0  # elements computed, in all
         declarations: set[str] = set()
         texts: list[str] = []
-        last_read = _last_reads(steps)
+        last_read = last_reads(steps)
         threads = worker_count() + 1
         for at, step in enumerate(steps):
             if isinstance(step, HostCall):
@@ -117,11 +117,6 @@ def _chunk(parts: int, work: int, threads: int) -> int:
     if threads == 1 or parts < 2 or work < _SHARED:
         return 0
     return min(-(-parts // threads), max(1, parts // (threads * _CHUNKS), parts * _LEAST // work))
-
-
-def _last_reads(steps: Sequence[Step]) -> dict[Val, int]:
-    """The last step that reads each value from memory."""
-    return {val: at for at, step in enumerate(steps) for val in reads_of(step)}
 
 
 def _pointer(code: Code, at: int) -> str:
