@@ -48,6 +48,18 @@ def test_metadata_is_kept_in_archives(tmp_path):
     assert vg.load_layers_model(tmp_path / "x.keras").get_user_defined_metadata() == {"classes": ["a", "b"]}
 
 
+def test_an_archive_holds_both_layers_of_a_bidirectional_one(tmp_path):
+    rnn = vg.layers.lstm(units=2, name="rnn")
+    model = vg.sequential(layers=[vg.layers.bidirectional(layer=rnn, input_shape=[3, 1], merge_mode="sum")])
+    model.save(tmp_path / "x.keras")
+    with zipfile.ZipFile(tmp_path / "x.keras") as saved:
+        stored = json.loads(saved.read("config.json"))["config"]["layers"][-1]["config"]
+    first, second = (stored[name]["config"] for name in ("layer", "backward_layer"))
+    assert (first["name"], second["name"]) == ("rnn", "backward_rnn")
+    assert (first["go_backwards"], second["go_backwards"]) == (False, True)
+    assert "backward_layer" not in vg.load_layers_model(tmp_path / "x.keras").layers[-1].get_config()
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_other_floating_dtypes_keep_their_values(tmp_path, suffix, dtype):

@@ -59,7 +59,20 @@ def exchanged(name: str, config: Stored) -> tuple[str, Stored]:
     """The layer of Keras 3 that does what one that it has not does, or the layer itself."""
     if name == "ThresholdedReLU":
         return "ReLU", {("threshold" if key == "theta" else key): value for key, value in config.items()}
+    if name == "Bidirectional" and "backward_layer" not in config:
+        return name, {**config, "backward_layer": _turned_around(config["layer"])}
     return name, config
+
+
+def _turned_around(layer: Stored) -> Stored:
+    """The second layer of a bidirectional one, which Keras 3 can make of the first but stores itself.
+
+    Keras 3.15 sometimes takes the first for it where it makes it as it loads an archive: it tells objects apart by
+    their addresses, which serve again once an object is gone.
+    """
+    config = fields(layer["config"])
+    changed = {"name": f"backward_{config['name']}", "go_backwards": not config["go_backwards"]}
+    return {**layer, "config": {**config, **changed}}
 
 
 def keras_value(owner: str, key: str, value: Any) -> Any:
