@@ -24,6 +24,13 @@ collect_ignore = [script for script, package in _SCRIPTS.items() if find_spec(pa
 
 MAY_SHARE_MEMORY = {"CompiledFunction", "Constant", "Identity", "Reshape"}
 
+# The same examples in every run, however slow the machine is just then. WebAssembly runs tests without hypothesis.
+if find_spec("hypothesis"):
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("steady")
+
 
 class Auditor(Observer):
     """Holds every kernel to its contract: contiguous arrays of its own, of dtypes that tensors have."""

@@ -170,7 +170,7 @@ def test_the_file_brings_everything_back(tmp_path: Path, fitted: Preprocessing) 
     json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(
     names=st.lists(st.text(), min_size=2, max_size=4, unique=True),
     values=st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3),

@@ -150,7 +150,7 @@ def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
 _cell = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(
     rows=st.integers(2, 4).flatmap(lambda n: st.lists(st.lists(_cell, min_size=n, max_size=n), min_size=1, max_size=5)),
     delimiter=st.sampled_from([",", ";", "\t", "|"]),

@@ -362,7 +362,7 @@ def test_deep_nesting_ends_in_an_error_or_loads(saved, deep):
         assert vg.load_layers_model(saved).layers
 
 
-@settings(deadline=None, max_examples=50, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_mutated_file_ends_in_a_model_or_in_one_clear_error(tmp_path, data):
     shutil.rmtree(tmp_path)

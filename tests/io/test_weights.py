@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import varigrad as vg
 from varigrad.io.weights import ModelFileError
 
-SETTINGS = settings(deadline=None, max_examples=50, derandomize=True)
+SETTINGS = settings(max_examples=50)
 
 
 def spec(name="w", shape=(2,), dtype="float32", **more):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import varigrad as vg
 
-SETTINGS = settings(deadline=None, max_examples=40, derandomize=True)
+SETTINGS = settings(max_examples=40)
 X = np.array([[-3.0, -0.5, 0.25, 0.75, 2.0, 8.0]], np.float32)
 
 

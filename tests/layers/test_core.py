@@ -9,7 +9,7 @@ import varigrad as vg
 
 from .reference_values import ramp, with_ramps
 
-SETTINGS = settings(deadline=None, max_examples=30, derandomize=True)
+SETTINGS = settings(max_examples=30)
 
 
 def close(y, expected):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import varigrad as vg
 
-SETTINGS = settings(deadline=None, max_examples=40, derandomize=True)
+SETTINGS = settings(max_examples=40)
 LAYERS = {1: vg.layers.conv1d_transpose, 2: vg.layers.conv2d_transpose, 3: vg.layers.conv3d_transpose}
 
 

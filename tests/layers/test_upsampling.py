@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import varigrad as vg
 
-SETTINGS = settings(deadline=None, max_examples=30, derandomize=True)
+SETTINGS = settings(max_examples=30)
 LAYERS = [vg.layers.up_sampling1d, vg.layers.up_sampling2d, vg.layers.up_sampling3d]
 
 

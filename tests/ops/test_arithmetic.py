@@ -31,7 +31,7 @@ REFERENCES = {
 }
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(data=st.data(), name=st.sampled_from(sorted(REFERENCES)), dtype=st.sampled_from([np.float32, np.float64]))
 def test_operands_broadcast(data, name, dtype):
     shapes = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=2, min_side=0, max_side=3, max_dims=4))
@@ -46,7 +46,7 @@ def test_operands_broadcast(data, name, dtype):
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(
     base=hnp.arrays(np.int32, 6, elements=st.integers(-9, 9)),
     exp=hnp.arrays(np.int32, 6, elements=st.integers(0, 9)),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import varigrad as vg
 from varigrad.testing import check_gradients
 
-SETTINGS = settings(deadline=None, max_examples=50, derandomize=True)
+SETTINGS = settings(max_examples=50)
 
 
 @SETTINGS

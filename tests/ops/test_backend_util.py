@@ -13,7 +13,7 @@ import varigrad as vg
 from varigrad.ops import backend_util, broadcast_util
 from varigrad.ops.backend_util import slice_util
 
-QUICK = settings(deadline=None, max_examples=50, derandomize=True)
+QUICK = settings(max_examples=50)
 SHAPES = st.lists(st.integers(0, 4), max_size=4)
 
 

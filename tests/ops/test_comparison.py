@@ -25,7 +25,7 @@ def ints(*values):
     return vg.tensor(list(values), dtype="int32")
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(
     data=st.data(),
     name=st.sampled_from(sorted(COMPARISONS)),
@@ -111,7 +111,7 @@ def test_tensors_are_hashed_by_identity():
     assert {x: 1}[x] == 1
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@settings(max_examples=30)
 @given(data=st.data(), name=st.sampled_from(sorted(LOGIC)))
 def test_logic_broadcasts(data, name):
     shapes = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=2, min_side=0, max_side=3, max_dims=3))
@@ -173,7 +173,7 @@ def test_bits_of_floats_are_an_error():
         ~vg.tensor([1.0])
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(data=st.data(), dtype=st.sampled_from(["float32", "float64", "int32", "bool"]))
 def test_where_broadcasts(data, dtype):
     shapes = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=3, min_side=0, max_side=3, max_dims=4))

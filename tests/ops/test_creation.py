@@ -100,7 +100,7 @@ def test_tensors_in_lists_are_stacked():
 # sequences
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(st.integers(-20, 20), st.integers(-20, 20), st.sampled_from([1, 2, 0.25, -1, -3]))
 def test_range_counts_from_start_to_stop(start, stop, step):
     made = vg.range(start, stop, step)

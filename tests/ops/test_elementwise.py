@@ -71,7 +71,7 @@ def test_values(name, dtype):
     np.testing.assert_allclose(found.numpy(), expected, rtol=4 * epsilon, atol=epsilon if name == "gelu" else 1e-7)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(
     x=hnp.arrays(
         np.float32,
@@ -90,7 +90,7 @@ def test_any_shape_keeps_its_shape_and_float32(x, name):
     np.testing.assert_allclose(found.numpy(), expected, rtol=3e-6, atol=1e-5)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(hnp.arrays(np.float32, 20, elements=st.floats(-40, 0, width=32)))
 def test_elu_keeps_its_digits_near_zero(x):
     np.testing.assert_allclose(vg.elu(vg.tensor(x)).numpy(), np.expm1(x.astype(np.float64)), rtol=5e-7, atol=1e-40)

@@ -24,7 +24,7 @@ def swapped(array, transpose):
     cut=st.tuples(st.integers(0, 2), st.integers(0, 2)),
     transpose=st.tuples(st.booleans(), st.booleans()),
 )
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 def test_mat_mul_is_numpys_product_for_all_shapes_batches_and_transposes(sides, batches, cut, transpose):
     rows, inner, columns = sides
     a_batch = tuple(n if who != "b" else 1 for n, who in batches)[cut[0] :]

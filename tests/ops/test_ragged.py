@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import varigrad as vg
 
-SETTINGS = settings(deadline=None, max_examples=50, derandomize=True)
+SETTINGS = settings(max_examples=50)
 ROWS = st.lists(st.integers(0, 3), min_size=1, max_size=4)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import varigrad as vg
 
-OFTEN = settings(deadline=None, max_examples=50, derandomize=True)
+OFTEN = settings(max_examples=50)
 
 
 @OFTEN

@@ -8,7 +8,7 @@ from scipy.signal import windows
 
 import varigrad as vg
 
-STABLE = settings(deadline=None, max_examples=50, derandomize=True)
+STABLE = settings(max_examples=50)
 
 
 def frames(signal, length, step, pad_end=False, pad_value=0):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import varigrad as vg
 from varigrad.backends.numpy.farmhash import fingerprint64
 
-SETTINGS = settings(deadline=None, max_examples=50, derandomize=True)
+SETTINGS = settings(max_examples=50)
 WORDS = st.lists(st.lists(st.text("abé", max_size=2), max_size=5), min_size=1, max_size=4)
 
 

@@ -39,7 +39,7 @@ def test_values(name, dtype):
     )
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50)
 @given(
     x=hnp.arrays(
         np.float32,
