@@ -8,6 +8,7 @@ __all__ = [
     "DisposedError",
     "GradientError",
     "KernelError",
+    "NotYetError",
     "OutOfMemoryError",
     "OutOfRangeError",
     "VariGradError",
@@ -55,6 +56,17 @@ class KernelError(VariGradError):
     >>> vg.run_kernel("MissingExample", ())
     Traceback (most recent call last):
     varigrad.errors.KernelError: no kernel 'MissingExample' is registered for backend 'numpy'
+    """
+
+
+class NotYetError(VariGradError, ValueError, AttributeError):
+    """An attribute is asked for before there is one, such as the optimizer of a model that was not compiled.
+
+    To `hasattr` it is not there, therefore, and `getattr` gives its default.
+
+    >>> import varigrad as vg
+    >>> hasattr(vg.sequential(), "optimizer")
+    False
     """
 
 

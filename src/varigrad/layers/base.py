@@ -10,6 +10,7 @@ from weakref import ref
 import numpy as np
 
 from varigrad.dtypes import is_floating, numpy_dtype
+from varigrad.errors import NotYetError
 from varigrad.keywords import snake_case, suggestion
 from varigrad.layers.arguments import Shape, boolean, partial_shape
 from varigrad.layers.input_spec import InputSpec, InputSpecs, check_shapes
@@ -100,6 +101,8 @@ class Layer(WeightHolder):
     supports_masking: ClassVar[bool] = False
     # The names of the arguments of `call` besides inputs; None if it takes any.
     _call_arguments: ClassVar[frozenset[str] | None] = frozenset({"training"})
+    # An object's own, from its first call on symbolic tensors; its copy may be called while it is being made.
+    _node_refs: tuple[ref[Node], ...] = ()
 
     def __init__(
         self,
@@ -132,7 +135,6 @@ class Layer(WeightHolder):
         if self.dtype is not None:
             numpy_dtype(self.dtype, owner)
         self._initial_weights = weights
-        self._node_refs: list[ref[Node]] = []
         self._stateful = False
         self._ref_count: int | None = None
         super().__init__(boolean(owner, "trainable", trainable))
@@ -319,12 +321,11 @@ class Layer(WeightHolder):
         return [node for node in (call() for call in self._node_refs) if node is not None]
 
     def _note_call(self, node: Node) -> None:
-        self._node_refs = [call for call in self._node_refs if call() is not None]
-        self._node_refs.append(ref(node))
+        self._node_refs = (*[call for call in self._node_refs if call() is not None], ref(node))
 
     def __getstate__(self) -> dict[str, Any]:
         # Calls note themselves again when they are copied.
-        return {**vars(self), "_node_refs": []}
+        return {name: value for name, value in vars(self).items() if name != "_node_refs"}
 
     def _build_sublayers(self, inputs: Sequence[SymbolicTensor], single: bool) -> None:
         """Runs the layer once on zeros if that is what it takes to make the weights of layers inside it."""
@@ -344,11 +345,11 @@ class Layer(WeightHolder):
         nodes = self.inbound_nodes
         count = len(nodes)
         if index is None and count > 1:
-            raise ValueError(
+            raise NotYetError(
                 f"{self.name}: was called {count} times, so it has no one {what}; get_{what}_at says which is meant"
             )
         if not 0 <= (index or 0) < count:
-            raise ValueError(f"{self.name}: has no {what} {index or 0}; it was called {count} times")
+            raise NotYetError(f"{self.name}: has no {what} {index or 0}; it was called {count} times")
         return nodes[index or 0]
 
     @property

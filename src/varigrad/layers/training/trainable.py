@@ -13,6 +13,7 @@ import numpy as np
 from varigrad.callbacks.base import History
 from varigrad.callbacks.progress import format_logs
 from varigrad.callers import warn_caller
+from varigrad.errors import NotYetError
 from varigrad.jit import JitError, JitWarning
 from varigrad.jit.deferred import Deferred
 from varigrad.keywords import takes_options
@@ -127,10 +128,10 @@ class Trainable(Layer):
         """What the model was compiled with.
 
         Raises:
-            ValueError: It was not; the message names `op`.
+            NotYetError: It was not; the message names `op`.
         """
         if self._compiled is None:
-            raise ValueError(f"{op}: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
+            raise NotYetError(f"{op}: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
         return self._compiled
 
     @property
@@ -142,7 +143,7 @@ class Trainable(Layer):
     def optimizer(self) -> AnyOptimizer:
         """The optimizer that the model was compiled with; another may be assigned."""
         if self._optimizer is None:
-            raise ValueError(f"optimizer: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
+            raise NotYetError(f"optimizer: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
         if isinstance(self._optimizer, CopiedOptimizer):
             self._optimizer = optimizer_for(self._optimizer, self.weights)
         return self._optimizer
