@@ -1,5 +1,8 @@
 """Gradient accumulation: several small batches make the update of one large one."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -85,3 +88,17 @@ def test_the_learning_rate_is_the_optimizers_and_memory_does_not_grow():
 def test_every_must_be_at_least_1():
     with pytest.raises(ValueError, match="every must be at least 1, got 0"):
         vg.train.accumulate(vg.train.sgd(1.0), every=0)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda accumulator: pickle.loads(pickle.dumps(accumulator))])
+def test_a_copy_goes_on_from_the_sums_that_there_are(copied):
+    v = vg.variable([1.0, 2.0])
+    accumulator = vg.train.accumulate(vg.train.sgd(0.5), every=2)
+    accumulator.apply_gradients({v.name: vg.tensor([2.0, 0.0])}, batch_size=1)
+    other = copied(accumulator)
+    other.discard()
+    assert accumulator.apply_gradients({v.name: vg.tensor([0.0, 4.0])}, batch_size=1)
+    assert v.tolist() == [0.5, 1.0]
+    accumulator.apply_gradients({v.name: vg.tensor([1.0, 1.0])}, batch_size=3)
+    assert copied(accumulator).apply_gradients({v.name: vg.tensor([5.0, 9.0])}, batch_size=1)
+    assert v.tolist() == [-0.5, -0.5]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -187,6 +187,20 @@ class GradientSums:
         """Starts the next group of batches."""
         update_variables("Clear", (), (), state=tuple(self._of(names).values()))
         host_tensors(self._restart)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self.lock:
+            state = vars(self).copy()
+            state["_sums"] = {name: total for name, (_, total) in self._sums.items() if self._is_current(name)}
+        del state["lock"]
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        living = {name: (find_variable(name), total) for name, total in state["_sums"].items()}
+        sums = {
+            name: (weakref.ref(variable), total) for name, (variable, total) in living.items() if variable is not None
+        }
+        vars(self).update(state, lock=threading.RLock(), _sums=sums)
 
     def _of(self, names: frozenset[str]) -> dict[str, Tensor]:
         return {name: total for name, (_, total) in self._sums.items() if name in names}
