@@ -151,7 +151,7 @@ def batches(draw: Draw, a: vg.Tensor, b: vg.Tensor) -> vg.Tensor:
     turn_left, turn_right, width = draw.random() < 0.5, draw.random() < 0.5, draw.choice([1, 3, 8, 17])
     inner = left.shape[-2 if turn_left else -1]
     matrix = [width, inner] if turn_right else [inner, width]
-    front = draw.choice([[], [1], list(left.shape[:-2]), [2, 1][-(left.rank - 2) :] if left.shape[-3] == 1 else []])
+    front = draw.choice([[], [1], list(left.shape[:-2]), [2] if left.shape[-3] == 1 else []])
     return left.mat_mul(given(draw, b, *front, *matrix), turn_left, turn_right) * (0.5 / inner**0.5)
 
 
