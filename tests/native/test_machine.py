@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import varigrad as vg
-from varigrad.backends.native.tuning import Choice
 
 
 @pytest.fixture
@@ -95,9 +94,9 @@ def test_large_steps_are_the_same_on_one_thread_and_on_two():
         import varigrad as vg
         from varigrad.backends.native import program
         class Always(program.Choice):
-            measuring = False
+            second = True
             def __init__(self): pass
-            def begin(self): return True
+            def note(self, second, nanoseconds): pass
         program.Choice = Always
         random = np.random.default_rng(0)
         x, w = (vg.tensor(random.normal(size=s).astype("f")) for s in ((301, 200), (200, 333)))
@@ -113,59 +112,6 @@ def test_large_steps_are_the_same_on_one_thread_and_on_two():
     """
     environment = {**os.environ, "VARIGRAD_NUM_THREADS": "3"}
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=True, timeout=300)
-
-
-def measured(choice, first, second):
-    """Calls until it has been decided which way is faster; gives how many."""
-    for call in range(1, 100):
-        way = choice.begin()
-        choice.end(way, second if way else first)
-        if not choice.measuring:
-            return call
-    raise AssertionError("it never ends")
-
-
-def calls_until_measured_again(choice):
-    for call in range(10_000):
-        choice.begin()
-        if choice.measuring:
-            return call
-    raise AssertionError("it is never measured again")
-
-
-@pytest.mark.parametrize(("second", "taken"), [(100, True), (300, False), (200, False)])
-def test_the_faster_of_two_ways_is_taken(second, taken):
-    choice = Choice()
-    measured(choice, 200, second)
-    assert choice.begin() is taken
-
-
-def test_calls_just_after_a_change_of_ways_do_not_count():
-    choice, before, late = Choice(), False, 0
-    while choice.measuring:
-        way = choice.begin()
-        late += way and not before
-        choice.end(way, 900 if way and not before else 100 if way else 200)
-        before = way
-    assert late > 1
-    assert choice.begin()
-
-
-def test_it_is_measured_again_later_and_later_and_soon_after_a_change():
-    choice = Choice()
-    measured(choice, 200, 300)
-    waits = []
-    for _ in range(3):
-        waits.append(calls_until_measured_again(choice))
-        choice.end(False, 200)
-        measured(choice, 200, 300)
-    assert waits[1] == 2 * waits[0]
-    assert waits[2] == 2 * waits[1]
-    calls_until_measured_again(choice)
-    choice.end(False, 200)
-    measured(choice, 200, 100)
-    assert choice.begin()
-    assert calls_until_measured_again(choice) < waits[1]
 
 
 def test_text_and_assembly_can_be_seen(compile_native):

@@ -144,15 +144,15 @@ class NativeProgram:
     def _run(self, state: State, arrays: list[Any]) -> None:
         """All segments, and the NumPy kernels between them, on one thread or several."""
         choice = self._choice
-        shared = choice is not None and choice.begin()
+        shared = choice is not None and choice.second
         entries = state.shared if shared else state.alone
         started = perf_counter_ns()
         if len(self._segments) == 1:
             self._run_segments(entries, state, arrays)
         else:
             run_quietly(self._run_segments, entries, state, arrays)
-        if choice is not None and choice.measuring:
-            choice.end(shared, perf_counter_ns() - started)
+        if choice is not None:
+            choice.note(shared, perf_counter_ns() - started)
 
     def _run_segments(self, entries: Sequence[int], state: State, arrays: list[Any]) -> None:
         for segment, entry in zip(self._segments, entries, strict=True):
