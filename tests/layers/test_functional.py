@@ -222,7 +222,8 @@ def test_layers_that_a_custom_layer_holds_are_its_own():
             self.units = units
             self.stages = [vg.layers.dense(units=units, kernel_regularizer="l2"), vg.layers.dense(units=4)]
 
-        fields = ("units",)
+        def get_config(self):
+            return {**super().get_config(), "units": self.units}
 
         def call(self, inputs):
             x = inputs

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-from varigrad.layers.arguments import Shape, axis_list, number
+from varigrad.layers.arguments import Shape, axis_list, axis_or_axes, number
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.constraints import Constraint
+from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import constraint_option, initializer_option, option, or_none, regularizer_option
+from varigrad.layers.regularizers import Regularizer
 from varigrad.ops.arguments import cast_to, normalize_axes, reshape_to
 from varigrad.ops.arithmetic import add, minimum, mul, sub
 from varigrad.ops.comparison import greater
@@ -39,7 +40,10 @@ class ReLU(Layer):
     [[0.0, 2.0, 6.0]]
     """
 
-    fields = ("max_value",)
+    max_value = option(or_none(number), 0.0)
+    # TensorFlow.js knows neither of these.
+    negative_slope = option(number, 0.0, default=0.0, unless=0.0)
+    threshold = option(number, 0.0, default=0.0, unless=0.0)
     supports_masking = True
 
     def __init__(
@@ -51,9 +55,7 @@ class ReLU(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        self.max_value = None if max_value is None else number("re_lu", "max_value", max_value, 0.0)
-        self.negative_slope = number("re_lu", "negative_slope", negative_slope or 0.0, 0.0)
-        self.threshold = number("re_lu", "threshold", threshold or 0.0, 0.0)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if not self.negative_slope and not self.threshold:
@@ -66,10 +68,6 @@ class ReLU(Layer):
             y = minimum(y, self.max_value)
         below = mul(sub(inputs, self.threshold), self.negative_slope)
         return add(y, mul(below, sub(1.0, above)))
-
-    def get_config(self) -> dict[str, Any]:
-        beyond = {"negative_slope": self.negative_slope, "threshold": self.threshold}
-        return {**super().get_config(), **{name: value for name, value in beyond.items() if value}}
 
 
 class LeakyReLU(Layer):
@@ -87,15 +85,15 @@ class LeakyReLU(Layer):
     [[-0.5, 2.0]]
     """
 
-    fields = ("alpha",)
+    alpha = option(number, default=0.3)
     supports_masking = True
 
     def __init__(
         self, *, alpha: float | None = None, negative_slope: float | None = None, **options: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**options)
-        slope = negative_slope if alpha is None else alpha
-        self.alpha = number("leaky_re_lu", "alpha", 0.3 if slope is None else slope)
+        alpha = negative_slope if alpha is None else alpha
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         return leaky_relu(inputs, self.alpha)
@@ -120,7 +118,11 @@ class PReLU(Layer):
     ([[[-1.0, 2.0], [3.0, -4.0]]], (1, 2))
     """
 
-    fields = ("alpha_initializer", "alpha_regularizer", "alpha_constraint", "shared_axes")
+    alpha_initializer = initializer_option("zeros")
+    alpha_regularizer = regularizer_option()
+    alpha_constraint = constraint_option()
+    shared_axes = option(or_none(axis_list))
+    _owner = "prelu"
     supports_masking = True
     alpha: Variable
 
@@ -134,10 +136,7 @@ class PReLU(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        self.alpha_initializer = get_initializer(alpha_initializer or "zeros", f"{self.name}: alpha_initializer")
-        self.alpha_regularizer = get_regularizer(alpha_regularizer, f"{self.name}: alpha_regularizer")
-        self.alpha_constraint = get_constraint(alpha_constraint, f"{self.name}: alpha_constraint")
-        self.shared_axes = None if shared_axes is None else axis_list("prelu", "shared_axes", shared_axes)
+        self._take(locals())
         if self.shared_axes is not None and min(self.shared_axes) < 1:
             raise ValueError(f"prelu: shared_axes must be axes from 1 on, the batch being 0, got {shared_axes!r}")
 
@@ -155,13 +154,7 @@ class PReLU(Layer):
                 f"{self.name}: every axis of its inputs but the batch and shared_axes must be known, got "
                 f"{format_shape(input_shape)}"
             )
-        self.alpha = self.add_weight(
-            "alpha",
-            known,
-            initializer=self.alpha_initializer,
-            regularizer=self.alpha_regularizer,
-            constraint=self.alpha_constraint,
-        )
+        self.alpha = self._add_optioned_weight("alpha", known)
         own = {axis: n for axis, n in enumerate(input_shape) if axis and axis not in shared and n is not None}
         self.input_spec = InputSpec(ndim=rank, axes=own)
 
@@ -183,12 +176,12 @@ class ELU(Layer):
     [[-2.0, 3.0]]
     """
 
-    fields = ("alpha",)
+    alpha = option(number, default=1.0)
     supports_masking = True
 
     def __init__(self, *, alpha: float | None = None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.alpha = number("elu", "alpha", 1.0 if alpha is None else alpha)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         return elu(inputs, self.alpha)
@@ -208,12 +201,12 @@ class ThresholdedReLU(Layer):
     [[0.0, 0.0, 3.0]]
     """
 
-    fields = ("theta",)
+    theta = option(number, 0.0, default=1.0)
     supports_masking = True
 
     def __init__(self, *, theta: float | None = None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.theta = number("thresholded_re_lu", "theta", 1.0 if theta is None else theta, 0.0)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         return mul(inputs, cast_to(greater(inputs, self.theta), inputs.dtype))
@@ -243,13 +236,12 @@ class Softmax(Layer):
     [[0.5, 0.5, 0.0]]
     """
 
-    fields = ("axis",)
+    axis = option(axis_or_axes, default=-1)
     supports_masking = True
 
     def __init__(self, *, axis: int | Sequence[int] | None = None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        axes = axis_list("softmax", "axis", -1 if axis is None else axis)
-        self.axis = axes if isinstance(axis, (list, tuple)) else axes[0]
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None) -> Tensor:
         axes = normalize_axes(self.name, self.axis, inputs.rank)

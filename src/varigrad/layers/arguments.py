@@ -14,7 +14,9 @@ from varigrad.layers.naming import spelling_key
 __all__ = [
     "Shape",
     "any_seed",
+    "as_given",
     "axis_list",
+    "axis_or_axes",
     "boolean",
     "choice",
     "integer",
@@ -30,6 +32,11 @@ _LARGEST = sys.float_info.max
 
 # A shape whose unknown axes, such as the batch, are None.
 Shape: TypeAlias = tuple[int | None, ...]
+
+
+def as_given(owner: str, argument: str, value: Any) -> Any:
+    """The argument, whatever it is."""
+    return value
 
 
 def positive_integer(owner: str, argument: str, value: Any) -> int:
@@ -94,6 +101,12 @@ def axis_list(owner: str, argument: str, value: Any) -> tuple[int, ...]:
     return tuple(axes)
 
 
+def axis_or_axes(owner: str, argument: str, value: Any) -> int | tuple[int, ...]:
+    """The argument, an axis or a list of different axes, in the form in which it came."""
+    axes = axis_list(owner, argument, value)
+    return axes if isinstance(value, (list, tuple)) else axes[0]
+
+
 def _plain(value: Any) -> Any:
     """NumPy's numbers as Python's; and a bool, which is no number here, as something else."""
     if isinstance(value, bool):
@@ -119,11 +132,11 @@ def boolean(owner: str, argument: str, value: Any) -> bool:
     return value
 
 
-def seed_or_none(owner: str, value: Any) -> int | None:
+def seed_or_none(owner: str, argument: str, value: Any) -> int | None:
     """A seed: an integer, or None for one of chance."""
     seed = _plain(value)
     if not (seed is None or isinstance(seed, int)):
-        raise TypeError(f"{owner}: seed must be an integer or None, got {value!r:.100}")
+        raise TypeError(f"{owner}: {argument} must be an integer or None, got {value!r:.100}")
     return seed
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Unpack, cast
 
 from varigrad.dtypes import is_floating
-from varigrad.keywords import snake_case
-from varigrad.layers.arguments import Shape, choice, number
+from varigrad.layers.arguments import Shape, as_given, choice, number
 from varigrad.layers.base import LayerOptions
 from varigrad.layers.dropout import SeededLayer
-from varigrad.layers.spatial import data_format_of, in_channels_last
+from varigrad.layers.options import option
+from varigrad.layers.spatial import data_format_option, in_channels_last
 from varigrad.ops.arguments import cast_to, reshape_to
 from varigrad.ops.arithmetic import add, mul, sub
 from varigrad.ops.comparison import less, where
@@ -39,10 +39,11 @@ _INTERPOLATIONS = ("bilinear", "nearest")
 class _Augmentation(SeededLayer):
     """What the layers share that change each image of a batch by chance, in training only."""
 
+    data_format = data_format_option()
+
     def __init__(self, *, seed: int | None, data_format: str | None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(seed=seed, **options)
-        self._owner = snake_case(self.class_name)
-        self.data_format = data_format_of(self._owner, data_format)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if inputs.rank not in (3, 4):
@@ -107,7 +108,7 @@ class RandomFlip(_Augmentation):
     (['[1.0, 2.0]', '[2.0, 1.0]'], (1, 2, 1))
     """
 
-    fields = ("mode", "seed", "data_format")
+    mode = option(choice, _MODES)
 
     def __init__(
         self,
@@ -118,7 +119,7 @@ class RandomFlip(_Augmentation):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **options)
-        self.mode = choice(self._owner, "mode", mode, _MODES)
+        self._take(locals())
 
     def _changed(self, x: Tensor) -> Tensor:
         for axis, word in ((2, "horizontal"), (1, "vertical")):
@@ -129,6 +130,10 @@ class RandomFlip(_Augmentation):
 
 class _Moving(_Augmentation):
     """What the layers share that move the pixels of images."""
+
+    fill_mode = option(choice, _FILL_MODES)
+    interpolation = option(choice, _INTERPOLATIONS)
+    fill_value = option(number)
 
     def __init__(
         self,
@@ -141,9 +146,7 @@ class _Moving(_Augmentation):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **options)
-        self.fill_mode = choice(self._owner, "fill_mode", fill_mode, _FILL_MODES)
-        self.interpolation = choice(self._owner, "interpolation", interpolation, _INTERPOLATIONS)
-        self.fill_value = number(self._owner, "fill_value", fill_value)
+        self._take(locals())
 
     def _seen(self, x: Tensor, rows: Sequence[Tensor | float]) -> Tensor:
         """The images where pixel (x, y) is what is at (a0 x + a1 y + a2, b0 x + b1 y + b2); `rows` are these six."""
@@ -175,7 +178,7 @@ class RandomRotation(_Moving):
     [[2.0, 4.0], [1.0, 3.0]]
     """
 
-    fields = ("factor", "fill_mode", "interpolation", "seed", "fill_value", "data_format")
+    factor = option(as_given)
 
     def __init__(
         self,
@@ -196,7 +199,7 @@ class RandomRotation(_Moving):
             data_format=data_format,
             **options,
         )
-        self.factor = factor
+        self._take(locals())
         self._bounds = _bounds(self._owner, "factor", factor)
 
     def _changed(self, x: Tensor) -> Tensor:
@@ -232,7 +235,8 @@ class RandomTranslation(_Moving):
     [0.0, 1.0]
     """
 
-    fields = ("height_factor", "width_factor", "fill_mode", "interpolation", "seed", "fill_value", "data_format")
+    height_factor = option(as_given)
+    width_factor = option(as_given)
 
     def __init__(
         self,
@@ -254,7 +258,7 @@ class RandomTranslation(_Moving):
             data_format=data_format,
             **options,
         )
-        self.height_factor, self.width_factor = height_factor, width_factor
+        self._take(locals())
         self._heights = _bounds(self._owner, "height_factor", height_factor)
         self._widths = _bounds(self._owner, "width_factor", width_factor)
 
@@ -286,7 +290,8 @@ class RandomZoom(_Moving):
     [2.0, 4.0, 6.0]
     """
 
-    fields = ("height_factor", "width_factor", "fill_mode", "interpolation", "seed", "fill_value", "data_format")
+    height_factor = option(as_given)
+    width_factor = option(as_given)
 
     def __init__(
         self,
@@ -308,7 +313,7 @@ class RandomZoom(_Moving):
             data_format=data_format,
             **options,
         )
-        self.height_factor, self.width_factor = height_factor, width_factor
+        self._take(locals())
         self._heights = _bounds(self._owner, "height_factor", height_factor, -1.0)
         self._widths = None if width_factor is None else _bounds(self._owner, "width_factor", width_factor, -1.0)
 
@@ -321,10 +326,18 @@ class RandomZoom(_Moving):
         return self._seen(x, [wide, 0.0, shift_x, 0.0, tall, shift_y])
 
 
+def _range(owner: str, argument: str, value: Any) -> Bounds:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{owner}: {argument} must be [least, largest], got {value!r}")
+    return _bounds(owner, argument, value)
+
+
 class _Toning(_Augmentation):
     """What the layers share that change the values of pixels."""
 
-    fields = ("factor", "value_range", "seed")
+    factor = option(as_given)
+    value_range = option(_range)
+    data_format = data_format_option(unless="channels_last")  # Keras's layers have no format of their own
 
     def __init__(
         self,
@@ -336,10 +349,7 @@ class _Toning(_Augmentation):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **options)
-        if not isinstance(value_range, (list, tuple)):
-            raise TypeError(f"{self._owner}: value_range must be [least, largest], got {value_range!r}")
-        self.factor = factor
-        self.value_range = _bounds(self._owner, "value_range", value_range)
+        self._take(locals())
         self._bounds = self._ends(factor)
 
     def _ends(self, factor: Factor) -> Bounds:
@@ -348,11 +358,6 @@ class _Toning(_Augmentation):
 
     def _clipped(self, x: Tensor) -> Tensor:
         return clip_by_value(x, *self.value_range)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        # Keras's layers have no format of their own.
-        return config if self.data_format == "channels_last" else {**config, "data_format": self.data_format}
 
 
 class RandomContrast(_Toning):

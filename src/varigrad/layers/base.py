@@ -11,15 +11,14 @@ import numpy as np
 
 from varigrad.dtypes import is_floating, numpy_dtype
 from varigrad.errors import NotYetError
-from varigrad.keywords import snake_case, suggestion
+from varigrad.keywords import suggestion
 from varigrad.layers.arguments import Shape, boolean, partial_shape
 from varigrad.layers.input_spec import InputSpec, InputSpecs, check_shapes
 from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.naming import default_layer_name, name_scope
-from varigrad.layers.registry import serialize
+from varigrad.layers.options import OptionHolder
 from varigrad.layers.symbolic import Node, SymbolicTensor, is_symbolic
 from varigrad.layers.trial import tried_shape
-from varigrad.layers.weights import WeightHolder
 from varigrad.ops.arguments import convert
 from varigrad.ops.creation import zeros
 from varigrad.scopes import dispose
@@ -75,7 +74,7 @@ class LayerOptions(TypedDict, total=False):
     weights: Sequence[Any] | None
 
 
-class Layer(WeightHolder):
+class Layer(OptionHolder):
     """A function of tensors with weights.
 
     To write a layer, subclass it: `build(input_shape)` makes the weights with `add_weight`, `call(inputs, training)`
@@ -94,8 +93,6 @@ class Layer(WeightHolder):
     ([[1.0, 2.0]], 'scale_example/factor')
     """
 
-    # The attributes that get_config stores, in TensorFlow.js's order.
-    fields: ClassVar[tuple[str, ...]] = ()
     input_spec: InputSpecs | None = None
     # Whether a mask of the input is one of the output too.
     supports_masking: ClassVar[bool] = False
@@ -117,7 +114,7 @@ class Layer(WeightHolder):
         weights: Sequence[Any] | None = None,
         **unknown: Any,
     ) -> None:
-        owner = snake_case(self.class_name)
+        owner = self._owner
         if unknown:
             raise TypeError(_unknown_argument(owner, next(iter(unknown)), type(self)))
         if name is not None and not isinstance(name, str):
@@ -190,7 +187,7 @@ class Layer(WeightHolder):
 
     def get_config(self) -> dict[str, Any]:
         """The keyword arguments that make an equal layer, as JSON values; weights are not among them."""
-        config = {field: serialize(getattr(self, field)) for field in self.fields}
+        config = self._stored_options()
         config["name"] = self.name
         config["trainable"] = self.trainable
         if self.batch_input_shape is not None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
-from varigrad.keywords import snake_case
-from varigrad.layers.activations import ActivationLike, fused_name, get_activation
+from varigrad.layers.activations import ActivationLike, fused_name
 from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean, choice, integers, positive_integer
 from varigrad.layers.base import InputSpec, LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.constraints import Constraint
+from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import (
+    activation_option,
+    constraint_option,
+    initializer_option,
+    option,
+    option_per_axis,
+    regularizer_option,
+)
+from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.spatial import (
     PADDINGS,
     channel_axis,
-    data_format_of,
+    data_format_option,
     in_channels_last,
     known_channels,
     window_output_length,
@@ -69,7 +76,17 @@ class BaseConvolution(PenalizesActivity):
     """What all convolution layers share: the window, the bias and the activation."""
 
     axes: ClassVar[int]
-    paddings: ClassVar[tuple[str, ...]] = PADDINGS
+    kernel_size = option_per_axis(integers)
+    strides = option_per_axis(integers)
+    padding = option(choice, PADDINGS)
+    data_format = data_format_option()
+    dilation_rate = option_per_axis(integers)
+    activation = activation_option()
+    use_bias = option(boolean)
+    bias_initializer = initializer_option("zeros")
+    bias_regularizer = regularizer_option()
+    activity_regularizer = regularizer_option()
+    bias_constraint = constraint_option()
     bias: Variable | None = None
 
     def __init__(
@@ -89,34 +106,17 @@ class BaseConvolution(PenalizesActivity):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        self._owner = snake_case(self.class_name)
-        self.kernel_size = integers(self._owner, "kernel_size", kernel_size, self.axes)
-        self.strides = integers(self._owner, "strides", strides, self.axes)
-        self.padding = choice(self._owner, "padding", padding, self.paddings)
-        self.data_format = data_format_of(self._owner, data_format)
-        self.dilation_rate = integers(self._owner, "dilation_rate", dilation_rate, self.axes)
+        self._take(locals())
         if max(self.strides) > 1 and max(self.dilation_rate) > 1:
             raise ValueError(
                 f"{self._owner}: strides or dilation_rate must be 1, got strides {list(self.strides)} and "
                 f"dilation_rate {list(self.dilation_rate)}"
             )
-        self.activation = get_activation(activation, f"{self.name}: activation")
-        self.use_bias = boolean(self._owner, "use_bias", use_bias)
-        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
-        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
-        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
-        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
         self.input_spec = InputSpec(ndim=self.axes + 2)
 
     def _add_bias(self, filters: int) -> None:
         if self.use_bias:
-            self.bias = self.add_weight(
-                "bias",
-                [filters],
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+            self.bias = self._add_optioned_weight("bias", [filters])
 
     def _expect_channels(self, channels: int) -> None:
         rank = self.axes + 2
@@ -136,23 +136,10 @@ class BaseConvolution(PenalizesActivity):
 class Convolution(BaseConvolution):
     """What the convolutions with one dense kernel share."""
 
-    fields = (
-        "filters",
-        "kernel_initializer",
-        "kernel_regularizer",
-        "kernel_constraint",
-        "kernel_size",
-        "strides",
-        "padding",
-        "data_format",
-        "dilation_rate",
-        "activation",
-        "use_bias",
-        "bias_initializer",
-        "bias_regularizer",
-        "activity_regularizer",
-        "bias_constraint",
-    )
+    filters = option(positive_integer)
+    kernel_initializer = initializer_option("glorot_normal")
+    kernel_regularizer = regularizer_option()
+    kernel_constraint = constraint_option()
     kernel: Variable
     # Whether the kernel of `_convolve` can apply activations itself.
     _fuses: ClassVar[bool] = False
@@ -168,23 +155,12 @@ class Convolution(BaseConvolution):
         **options: Unpack[ConvolutionOptions],
     ) -> None:
         super().__init__(kernel_size=kernel_size, **options)
-        self.filters = positive_integer(self._owner, "filters", filters)
-        self.kernel_initializer = get_initializer(
-            kernel_initializer or "glorot_normal", f"{self.name}: kernel_initializer"
-        )
-        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
-        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
+        self._take(locals())
         self._fused = fused_name(self.activation) if self._fuses else None
 
     def build(self, input_shape: Shape) -> None:
         channels = known_channels(self.name, self.data_format, input_shape)
-        self.kernel = self.add_weight(
-            "kernel",
-            self._kernel_shape(channels),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
+        self.kernel = self._add_optioned_weight("kernel", self._kernel_shape(channels))
         self._add_bias(self.filters)
         self._expect_channels(channels)
 
@@ -229,7 +205,8 @@ class Conv1D(Convolution):
     """
 
     axes = 1
-    paddings = (*PADDINGS, "causal")
+    padding = option(choice, (*PADDINGS, "causal"))
+    data_format = data_format_option(unless="channels_last")  # as in TensorFlow.js's files
 
     def _convolve(self, x: Tensor) -> Tensor:
         padding = self.padding
@@ -237,12 +214,6 @@ class Conv1D(Convolution):
             span = (self.kernel_size[0] - 1) * self.dilation_rate[0]
             x, padding = pad(x, [(0, 0), (span, 0), (0, 0)]), "valid"
         return self._biased(conv1d(x, self.kernel, self.strides[0], padding, dilation=self.dilation_rate[0]))
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        if self.data_format == "channels_last":
-            del config["data_format"]  # as in TensorFlow.js's files
-        return config
 
 
 class Conv2D(Convolution):

@@ -7,14 +7,21 @@ from typing import Any, Unpack
 
 from varigrad.engine import run_kernel
 from varigrad.keywords import takes_options
-from varigrad.layers.activations import ActivationLike, fused_name, get_activation
+from varigrad.layers.activations import ActivationLike, fused_name
 from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
-from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.constraints import Constraint
+from varigrad.layers.initializers import Initializer
 from varigrad.layers.naming import unique_name
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.options import (
+    activation_option,
+    constraint_option,
+    initializer_option,
+    option,
+    regularizer_option,
+)
+from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.symbolic import Node, SymbolicTensor
 from varigrad.ops.fused import mat_mul as fused_mat_mul
 from varigrad.tensor import Tensor, Variable, format_shape
@@ -146,18 +153,16 @@ class Dense(PenalizesActivity):
     [[6.0, 6.0]]
     """
 
-    fields = (
-        "units",
-        "activation",
-        "use_bias",
-        "kernel_initializer",
-        "bias_initializer",
-        "kernel_regularizer",
-        "bias_regularizer",
-        "activity_regularizer",
-        "kernel_constraint",
-        "bias_constraint",
-    )
+    units = option(positive_integer)
+    activation = activation_option()
+    use_bias = option(boolean)
+    kernel_initializer = initializer_option("glorot_normal")
+    bias_initializer = initializer_option("zeros")
+    kernel_regularizer = regularizer_option()
+    bias_regularizer = regularizer_option()
+    activity_regularizer = regularizer_option()
+    kernel_constraint = constraint_option()
+    bias_constraint = constraint_option()
     input_spec = InputSpec(min_ndim=2)
     supports_masking = True
     kernel: Variable
@@ -182,18 +187,7 @@ class Dense(PenalizesActivity):
         if input_dim is not None and options.get("input_shape") is None and options.get("batch_input_shape") is None:
             options["input_shape"] = [input_dim]
         super().__init__(**options)
-        self.units = positive_integer("dense", "units", units)
-        self.activation = get_activation(activation, f"{self.name}: activation")
-        self.use_bias = boolean("dense", "use_bias", use_bias)
-        self.kernel_initializer = get_initializer(
-            kernel_initializer or "glorot_normal", f"{self.name}: kernel_initializer"
-        )
-        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
-        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
-        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
-        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
-        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
+        self._take(locals())
         fused = fused_name(self.activation)
         self._fused = fused is not None
         # What the fused kernel takes, made once: this is the hot path of small models.
@@ -203,21 +197,9 @@ class Dense(PenalizesActivity):
         inputs = input_shape[-1]
         if inputs is None:
             raise ValueError(f"{self.name}: the last axis of its inputs must be known, got {format_shape(input_shape)}")
-        self.kernel = self.add_weight(
-            "kernel",
-            [inputs, self.units],
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
+        self.kernel = self._add_optioned_weight("kernel", [inputs, self.units])
         if self.use_bias:
-            self.bias = self.add_weight(
-                "bias",
-                [self.units],
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+            self.bias = self._add_optioned_weight("bias", [self.units])
         self.input_spec = InputSpec(min_ndim=2, axes={-1: inputs})
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
@@ -249,12 +231,12 @@ class Activation(Layer):
     [[0.0, 2.0]]
     """
 
-    fields = ("activation",)
+    activation = activation_option()
     supports_masking = True
 
     def __init__(self, *, activation: ActivationLike, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.activation = get_activation(activation, f"{self.name}: activation")
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         return self.activation(inputs)

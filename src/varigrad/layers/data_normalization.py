@@ -9,6 +9,7 @@ import numpy as np
 
 from varigrad.layers.arguments import Shape, axis_list, boolean
 from varigrad.layers.base import Layer, LayerOptions
+from varigrad.layers.options import option
 from varigrad.ops.arguments import TensorLike, convert, reshape_to
 from varigrad.ops.arithmetic import add, div, maximum, mul, sub
 from varigrad.ops.assignment import assign
@@ -18,6 +19,11 @@ from varigrad.tensor import Tensor, Variable, format_shape
 __all__ = ["Normalization"]
 
 _LEAST_DEVIATION = 1e-7  # Keras's
+
+
+def _axes_or_none(owner: str, argument: str, value: Any) -> tuple[int, ...]:
+    none = value is None or (isinstance(value, (list, tuple)) and not value)
+    return () if none else axis_list(owner, argument, value)
 
 
 class Normalization(Layer):
@@ -44,6 +50,8 @@ class Normalization(Layer):
     [[0.0, 1.0], [3.0, -1.0]]
     """
 
+    axis = option(_axes_or_none)
+    invert = option(boolean)
     supports_masking = True
     mean: Variable | Tensor
     variance: Variable | Tensor
@@ -58,13 +66,11 @@ class Normalization(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        none = axis is None or (isinstance(axis, (list, tuple)) and not axis)
-        self.axis = () if none else axis_list("normalization", "axis", axis)
+        self._take(locals())
         if (mean is None) != (variance is None):
             raise ValueError("normalization: needs both mean and variance, or neither")
         self._given_mean = None if mean is None else convert(mean, "normalization", "mean", "float32")
         self._given_variance = None if variance is None else convert(variance, "normalization", "variance", "float32")
-        self.invert = boolean("normalization", "invert", invert)
 
     def build(self, input_shape: Shape) -> None:
         rank = len(input_shape)
@@ -148,8 +154,7 @@ class Normalization(Layer):
     def get_config(self) -> dict[str, Any]:
         given = (self._given_mean, self._given_variance)
         mean, variance = [None if value is None else value.tolist() for value in given]
-        own = {"axis": list(self.axis), "invert": self.invert, "mean": mean, "variance": variance}
-        return {**own, **super().get_config()}
+        return {**super().get_config(), "mean": mean, "variance": variance}
 
 
 def _batches(data: Any) -> Iterable[Any]:

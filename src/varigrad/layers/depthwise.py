@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from varigrad.layers.arguments import Shape, positive_integer
-from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.constraints import Constraint
 from varigrad.layers.convolutional import BaseConvolution, ConvolutionOptions
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import constraint_option, initializer_option, option, regularizer_option
+from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.spatial import channel_axis, in_channels_last, known_channels, with_space
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.convolution import depthwise_conv2d
@@ -21,23 +22,10 @@ __all__ = ["DepthwiseConv1D", "DepthwiseConv2D"]
 class _DepthwiseConvolution(BaseConvolution):
     """What the depthwise convolutions share."""
 
-    fields = (
-        "kernel_size",
-        "strides",
-        "padding",
-        "data_format",
-        "dilation_rate",
-        "activation",
-        "use_bias",
-        "bias_initializer",
-        "bias_regularizer",
-        "activity_regularizer",
-        "bias_constraint",
-        "depth_multiplier",
-        "depthwise_initializer",
-        "depthwise_regularizer",
-        "depthwise_constraint",
-    )
+    depth_multiplier = option(positive_integer)
+    depthwise_initializer = initializer_option("glorot_normal")
+    depthwise_regularizer = regularizer_option()
+    depthwise_constraint = constraint_option()
     depthwise_kernel: Variable
 
     def __init__(
@@ -51,22 +39,12 @@ class _DepthwiseConvolution(BaseConvolution):
         **options: Unpack[ConvolutionOptions],
     ) -> None:
         super().__init__(kernel_size=kernel_size, **options)
-        self.depth_multiplier = positive_integer(self._owner, "depth_multiplier", depth_multiplier)
-        self.depthwise_initializer = get_initializer(
-            depthwise_initializer or "glorot_normal", f"{self.name}: depthwise_initializer"
-        )
-        self.depthwise_regularizer = get_regularizer(depthwise_regularizer, f"{self.name}: depthwise_regularizer")
-        self.depthwise_constraint = get_constraint(depthwise_constraint, f"{self.name}: depthwise_constraint")
+        self._take(locals())
 
     def build(self, input_shape: Shape) -> None:
         channels = known_channels(self.name, self.data_format, input_shape)
-        self.depthwise_kernel = self.add_weight(
-            "depthwise_kernel",
-            [*self.kernel_size, channels, self.depth_multiplier],
-            initializer=self.depthwise_initializer,
-            regularizer=self.depthwise_regularizer,
-            constraint=self.depthwise_constraint,
-        )
+        shape = [*self.kernel_size, channels, self.depth_multiplier]
+        self.depthwise_kernel = self._add_optioned_weight("depthwise_kernel", shape, "depthwise")
         self._add_bias(channels * self.depth_multiplier)
         self._expect_channels(channels)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
-from varigrad.keywords import snake_case
 from varigrad.layers.arguments import number, partial_shape, seed_or_none
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.spatial import data_format_of
+from varigrad.layers.options import option, or_none
+from varigrad.layers.spatial import data_format_option
 from varigrad.ops import random
 from varigrad.ops.arithmetic import scale
 from varigrad.randomness import NextSeed, number_text
@@ -20,11 +20,12 @@ __all__ = ["Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"
 class SeededLayer(Layer):
     """Base of layers that draw random numbers: a fixed sequence of draws with a seed, or new ones each time."""
 
+    seed = option(seed_or_none)
     moved_on = ("_draws",)  # a compiled step counts draws itself
 
     def __init__(self, *, seed: int | None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.seed = seed_or_none(snake_case(self.class_name), seed)
+        self._take(locals())
         self._draws = 0
 
     def _next_seed(self) -> NextSeed | None:
@@ -56,7 +57,8 @@ class Dropout(SeededLayer):
     [[1.0, 2.0]]
     """
 
-    fields = ("rate", "noise_shape", "seed")
+    rate = option(number, 0.0, 1.0)
+    noise_shape = option(or_none(partial_shape))
     supports_masking = True
 
     def __init__(
@@ -68,9 +70,7 @@ class Dropout(SeededLayer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, **options)
-        owner = snake_case(self.class_name)
-        self.rate = number(owner, "rate", rate, 0.0, 1.0)
-        self.noise_shape = None if noise_shape is None else partial_shape(owner, "noise_shape", noise_shape)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if not training or self.rate == 0:
@@ -86,7 +86,8 @@ class Dropout(SeededLayer):
 class _SpatialDropout(Dropout):
     """What the layers that drop whole channels share."""
 
-    fields = ("rate", "seed")
+    noise_shape = option(or_none(partial_shape), stored=False)  # it follows from the format
+    data_format = data_format_option()
     axes: ClassVar[int]
 
     def __init__(
@@ -98,18 +99,13 @@ class _SpatialDropout(Dropout):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(rate=rate, seed=seed, **options)
-        self.data_format = data_format_of(snake_case(self.class_name), data_format)
+        self._take(locals())
         self.input_spec = InputSpec(ndim=self.axes + 2)
 
     @property
     def _mask_shape(self) -> Sequence[int | None]:
         space = (1,) * self.axes
         return (None, None, *space) if self.data_format == "channels_first" else (None, *space, None)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        # TensorFlow.js's one layer of this kind has no format.
-        return config if self.axes == 1 else {**config, "data_format": self.data_format}
 
 
 class SpatialDropout1D(_SpatialDropout):
@@ -128,6 +124,7 @@ class SpatialDropout1D(_SpatialDropout):
     True
     """
 
+    data_format = data_format_option(unless="channels_last")  # there is no other
     axes = 1
 
     def __init__(self, *, rate: float, seed: int | None = None, **options: Unpack[LayerOptions]) -> None:

@@ -7,18 +7,25 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Unpack
 
-from varigrad.layers.activations import ActivationLike, get_activation
-from varigrad.layers.arguments import Shape, partial_shape
+from varigrad.layers.activations import ActivationLike
+from varigrad.layers.arguments import Shape, as_given, partial_shape
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.constraints import Constraint
+from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import activation_option, constraint_option, initializer_option, option, regularizer_option
+from varigrad.layers.regularizers import Regularizer
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import add
 from varigrad.ops.matmul import einsum
 from varigrad.tensor import Tensor, Variable, format_shape
 
 __all__ = ["EinsumDense"]
+
+
+def _letters(owner: str, argument: str, value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{owner}: {argument} must be a string of axes of the result, got {value!r}")
+    return value or None
 
 
 class EinsumDense(Layer):
@@ -51,17 +58,15 @@ class EinsumDense(Layer):
     ((1, 5, 2, 4), (3, 2, 4), (2, 4))
     """
 
-    fields = (
-        "equation",
-        "activation",
-        "bias_axes",
-        "kernel_initializer",
-        "bias_initializer",
-        "kernel_regularizer",
-        "bias_regularizer",
-        "kernel_constraint",
-        "bias_constraint",
-    )
+    equation = option(as_given)
+    activation = activation_option()
+    bias_axes = option(_letters)
+    kernel_initializer = initializer_option("glorot_uniform")
+    bias_initializer = initializer_option("zeros")
+    kernel_regularizer = regularizer_option()
+    bias_regularizer = regularizer_option()
+    kernel_constraint = constraint_option()
+    bias_constraint = constraint_option()
     kernel: Variable
     bias: Variable | None = None
 
@@ -82,23 +87,11 @@ class EinsumDense(Layer):
     ) -> None:
         super().__init__(**options)
         self._terms = _terms(equation)
-        self.equation = equation
+        self._take(locals())
         self.partial_output_shape = partial_shape("einsum_dense", "output_shape", output_shape)
-        self.activation = get_activation(activation, f"{self.name}: activation")
-        if bias_axes is not None and not isinstance(bias_axes, str):
-            raise ValueError(f"einsum_dense: bias_axes must be a string of axes of the result, got {bias_axes!r}")
-        self.bias_axes = bias_axes or None
         strangers = set(bias_axes or "") - set(self._terms.output)
         if strangers:
             raise ValueError(f"einsum_dense: bias_axes {bias_axes!r} are not all axes of the result in {equation!r}")
-        self.kernel_initializer = get_initializer(
-            kernel_initializer or "glorot_uniform", f"{self.name}: kernel_initializer"
-        )
-        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
-        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
-        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
-        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
 
     def build(self, input_shape: Shape) -> None:
         terms, lengths = self._terms, self._lengths(input_shape)
@@ -124,13 +117,7 @@ class EinsumDense(Layer):
             constraint=self.kernel_constraint,
         )
         if self.bias_axes is not None:
-            self.bias = self.add_weight(
-                "bias",
-                self._bias_shape(input_shape),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+            self.bias = self._add_optioned_weight("bias", self._bias_shape(input_shape))
         self.input_spec = InputSpec(ndim=len(input_shape))
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:

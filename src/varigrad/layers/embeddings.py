@@ -8,15 +8,21 @@ from typing import Any, Unpack
 from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean, partial_shape, positive_integer
 from varigrad.layers.base import LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.constraints import Constraint
 from varigrad.layers.indices import checked_indices
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import constraint_option, initializer_option, option, or_none, regularizer_option
+from varigrad.layers.regularizers import Regularizer
 from varigrad.ops.comparison import not_equal
 from varigrad.ops.slicing import gather
 from varigrad.tensor import Tensor, Variable, format_shape
 
 __all__ = ["Embedding"]
+
+
+def _length_or_lengths(owner: str, argument: str, value: Any) -> int | Shape | None:
+    """A length as it came, None included, or the shape of one input."""
+    return partial_shape(owner, argument, value) if isinstance(value, (list, tuple)) else value
 
 
 class Embedding(PenalizesActivity):
@@ -50,16 +56,14 @@ class Embedding(PenalizesActivity):
 (input_dim=3)
     """
 
-    fields = (
-        "input_dim",
-        "output_dim",
-        "embeddings_initializer",
-        "embeddings_regularizer",
-        "activity_regularizer",
-        "embeddings_constraint",
-        "mask_zero",
-        "input_length",
-    )
+    input_dim = option(positive_integer)
+    output_dim = option(positive_integer)
+    embeddings_initializer = initializer_option("random_uniform")
+    embeddings_regularizer = regularizer_option()
+    activity_regularizer = regularizer_option()
+    embeddings_constraint = constraint_option()
+    mask_zero = option(or_none(boolean))
+    input_length = option(_length_or_lengths)
     embeddings: Variable
 
     def __init__(
@@ -75,33 +79,18 @@ class Embedding(PenalizesActivity):
         input_length: int | Sequence[int | None] | None = None,
         **options: Unpack[LayerOptions],
     ) -> None:
-        lengths = None if input_length is None else partial_shape("embedding", "input_length", input_length)
         super().__init__(**options)
+        self._take(locals())
+        lengths = None if input_length is None else partial_shape("embedding", "input_length", input_length)
         # Indices stay integers, unless a dtype is asked for.
         self.dtype = options.get("dtype") or options.get("input_dtype")
         if self.batch_input_shape is None:
             batch = partial_shape("embedding", "batch_size", [options.get("batch_size")])
             self.batch_input_shape = (*batch, *((None,) if lengths is None else lengths))
-        self.input_dim = positive_integer("embedding", "input_dim", input_dim)
-        self.output_dim = positive_integer("embedding", "output_dim", output_dim)
-        self.embeddings_initializer = get_initializer(
-            embeddings_initializer or "random_uniform", f"{self.name}: embeddings_initializer"
-        )
-        self.embeddings_regularizer = get_regularizer(embeddings_regularizer, f"{self.name}: embeddings_regularizer")
-        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
-        self.embeddings_constraint = get_constraint(embeddings_constraint, f"{self.name}: embeddings_constraint")
-        self.mask_zero = None if mask_zero is None else boolean("embedding", "mask_zero", mask_zero)
-        self.input_length = lengths if isinstance(input_length, (list, tuple)) else input_length
         self._lengths = lengths
 
     def build(self, input_shape: Shape) -> None:
-        self.embeddings = self.add_weight(
-            "embeddings",
-            [self.input_dim, self.output_dim],
-            initializer=self.embeddings_initializer,
-            regularizer=self.embeddings_regularizer,
-            constraint=self.embeddings_constraint,
-        )
+        self.embeddings = self._add_optioned_weight("embeddings", [self.input_dim, self.output_dim])
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if self._lengths is not None:

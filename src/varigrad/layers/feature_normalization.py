@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from varigrad.layers.arguments import Shape, axis_list, boolean, integer, number
+from varigrad.layers.arguments import Shape, axis_or_axes, integer, number
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.constraints import Constraint
+from varigrad.layers.initializers import Initializer
+from varigrad.layers.normalization import ScaledAndShifted
+from varigrad.layers.options import option
+from varigrad.layers.regularizers import Regularizer
 from varigrad.ops.arguments import normalize_axes, reshape_to
 from varigrad.ops.arithmetic import add, maximum, mul, sub
 from varigrad.ops.elementwise import rsqrt, square
@@ -36,55 +38,8 @@ def _along(values: Tensor, axes: Sequence[int], x: Tensor) -> Tensor:
     return reshape_to(values, tuple(n if axis in axes else 1 for axis, n in enumerate(x.shape)))
 
 
-class _ScaledAndShifted(Layer):
-    """What layers with a `gamma` and a `beta` share."""
-
-    supports_masking = True
-    gamma: Variable | None = None
-    beta: Variable | None = None
-
-    def __init__(
-        self,
-        owner: str,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-        beta_initializer: str | Initializer | None,
-        gamma_initializer: str | Initializer | None,
-        beta_regularizer: str | Regularizer | None,
-        gamma_regularizer: str | Regularizer | None,
-        beta_constraint: str | Constraint | None,
-        gamma_constraint: str | Constraint | None,
-        options: LayerOptions,
-    ) -> None:
-        super().__init__(**options)
-        self.epsilon = number(owner, "epsilon", epsilon, 0.0)
-        self.center = boolean(owner, "center", center)
-        self.scale = boolean(owner, "scale", scale)
-        self.beta_initializer = get_initializer(beta_initializer or "zeros", f"{self.name}: beta_initializer")
-        self.gamma_initializer = get_initializer(gamma_initializer or "ones", f"{self.name}: gamma_initializer")
-        self.beta_regularizer = get_regularizer(beta_regularizer, f"{self.name}: beta_regularizer")
-        self.gamma_regularizer = get_regularizer(gamma_regularizer, f"{self.name}: gamma_regularizer")
-        self.beta_constraint = get_constraint(beta_constraint, f"{self.name}: beta_constraint")
-        self.gamma_constraint = get_constraint(gamma_constraint, f"{self.name}: gamma_constraint")
-
-    def _add_weights(self, lengths: list[int]) -> None:
-        if self.scale:
-            self.gamma = self.add_weight(
-                "gamma",
-                lengths,
-                initializer=self.gamma_initializer,
-                regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-            )
-        if self.center:
-            self.beta = self.add_weight(
-                "beta",
-                lengths,
-                initializer=self.beta_initializer,
-                regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
-            )
+class _FeatureNormalization(ScaledAndShifted):
+    """What the layers share that normalize each example by itself."""
 
     def _scaled_and_shifted(self, y: Tensor, axes: Sequence[int]) -> Tensor:
         if self.gamma is not None:
@@ -98,7 +53,7 @@ def _standardized(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
     return mul(sub(x, center), rsqrt(add(variance, epsilon)))
 
 
-class LayerNormalization(_ScaledAndShifted):
+class LayerNormalization(_FeatureNormalization):
     """Normalizes the features of each example to mean 0 and variance 1, then scales by `gamma` and shifts by `beta`.
 
     Ba et al. (2016). Mirrors `tf.layers.layerNormalization`, which has no constraints.
@@ -121,18 +76,7 @@ class LayerNormalization(_ScaledAndShifted):
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
 
-    fields = (
-        "axis",
-        "epsilon",
-        "center",
-        "scale",
-        "beta_initializer",
-        "gamma_initializer",
-        "beta_regularizer",
-        "gamma_regularizer",
-        "beta_constraint",
-        "gamma_constraint",
-    )
+    axis = option(axis_or_axes)
 
     def __init__(
         self,
@@ -149,28 +93,15 @@ class LayerNormalization(_ScaledAndShifted):
         gamma_constraint: str | Constraint | None = None,
         **options: Unpack[LayerOptions],
     ) -> None:
-        super().__init__(
-            "layer_normalization",
-            epsilon,
-            center,
-            scale,
-            beta_initializer,
-            gamma_initializer,
-            beta_regularizer,
-            gamma_regularizer,
-            beta_constraint,
-            gamma_constraint,
-            options,
-        )
-        axes = axis_list("layer_normalization", "axis", axis)
-        self.axis: int | tuple[int, ...] = axes if isinstance(axis, (list, tuple)) else axes[0]
+        super().__init__(**options)
+        self._take(locals())
 
     def build(self, input_shape: Shape) -> None:
         rank = len(input_shape)
         axes = tuple(sorted(normalize_axes(self.name, self.axis, rank)))
         lengths = _lengths(self.name, axes, input_shape)
         self.axis = axes  # counted from the front, as TensorFlow.js's files have it
-        self._add_weights(lengths)
+        self._add_gamma_and_beta(lengths)
         self.input_spec = InputSpec(ndim=rank, axes=dict(zip(axes, lengths)))
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
@@ -178,7 +109,7 @@ class LayerNormalization(_ScaledAndShifted):
         return self._scaled_and_shifted(_standardized(inputs, axes, self.epsilon), axes)
 
 
-class GroupNormalization(_ScaledAndShifted):
+class GroupNormalization(_FeatureNormalization):
     """Normalizes groups of channels of each example to mean 0 and variance 1, then scales by `gamma`, shifts by `beta`.
 
     Wu and He (2018). Mean and variance are taken over the channels of a group and over all axes but the batch. Not in
@@ -204,19 +135,8 @@ class GroupNormalization(_ScaledAndShifted):
     [[-1.0, 1.0, -1.0, 1.0]]
     """
 
-    fields = (
-        "groups",
-        "axis",
-        "epsilon",
-        "center",
-        "scale",
-        "beta_initializer",
-        "gamma_initializer",
-        "beta_regularizer",
-        "gamma_regularizer",
-        "beta_constraint",
-        "gamma_constraint",
-    )
+    groups = option(integer)
+    axis = option(integer)
 
     def __init__(
         self,
@@ -234,23 +154,10 @@ class GroupNormalization(_ScaledAndShifted):
         gamma_constraint: str | Constraint | None = None,
         **options: Unpack[LayerOptions],
     ) -> None:
-        super().__init__(
-            "group_normalization",
-            epsilon,
-            center,
-            scale,
-            beta_initializer,
-            gamma_initializer,
-            beta_regularizer,
-            gamma_regularizer,
-            beta_constraint,
-            gamma_constraint,
-            options,
-        )
-        self.groups = integer("group_normalization", "groups", groups)
+        super().__init__(**options)
+        self._take(locals())
         if self.groups < 1 and self.groups != -1:
             raise ValueError(f"group_normalization: groups must be positive, or -1 for all channels, got {groups}")
-        self.axis = integer("group_normalization", "axis", axis)
 
     def build(self, input_shape: Shape) -> None:
         rank = len(input_shape)
@@ -260,7 +167,7 @@ class GroupNormalization(_ScaledAndShifted):
             raise ValueError(f"{self.name}: axis 0 is the batch; choose that of the channels")
         if channels % self._groups_of(channels):
             raise ValueError(f"{self.name}: its {channels} channels do not make {self.groups} groups of one size")
-        self._add_weights([channels])
+        self._add_gamma_and_beta([channels])
         self.input_spec = InputSpec(ndim=rank, axes={axis: channels})
 
     def _groups_of(self, channels: int) -> int:
@@ -299,7 +206,8 @@ class RMSNormalization(Layer):
     [[0.20000000298023224, 1.399999976158142]]
     """
 
-    fields = ("axis", "epsilon")
+    axis = option(axis_or_axes)
+    epsilon = option(number, 0.0)
     supports_masking = True
     scale: Variable
 
@@ -307,9 +215,7 @@ class RMSNormalization(Layer):
         self, *, axis: int | Sequence[int] = -1, epsilon: float = 1e-6, **options: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**options)
-        axes = axis_list("rms_normalization", "axis", axis)
-        self.axis = axes if isinstance(axis, (list, tuple)) else axes[0]
-        self.epsilon = number("rms_normalization", "epsilon", epsilon, 0.0)
+        self._take(locals())
 
     def build(self, input_shape: Shape) -> None:
         rank = len(input_shape)
@@ -338,13 +244,12 @@ class UnitNormalization(Layer):
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
 
-    fields = ("axis",)
+    axis = option(axis_or_axes)
     supports_masking = True
 
     def __init__(self, *, axis: int | Sequence[int] = -1, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        axes = axis_list("unit_normalization", "axis", axis)
-        self.axis = axes if isinstance(axis, (list, tuple)) else axes[0]
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         axes = normalize_axes(self.name, self.axis, inputs.rank)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
-from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.spatial import channel_axis, data_format_of
+from varigrad.layers.options import option
+from varigrad.layers.spatial import channel_axis, data_format_option
 from varigrad.ops.arguments import cast_to, reshape_to
 from varigrad.ops.arithmetic import div_no_nan, mul
 from varigrad.ops.reduction import max, mean, sum
@@ -26,16 +26,15 @@ __all__ = [
 class _GlobalPooling(Layer):
     """What the global pooling layers share."""
 
-    fields = ("data_format",)
+    data_format = data_format_option()
+    keepdims = option(boolean, unless=False)  # TensorFlow.js does not know it
     axes: ClassVar[int]
 
     def __init__(
         self, *, data_format: str | None = None, keepdims: bool = False, **options: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**options)
-        owner = snake_case(self.class_name)
-        self.data_format = data_format_of(owner, data_format)
-        self.keepdims = boolean(owner, "keepdims", keepdims)
+        self._take(locals())
         self.input_spec = InputSpec(ndim=self.axes + 2)
 
     @property
@@ -47,12 +46,6 @@ class _GlobalPooling(Layer):
         if self.keepdims:
             return tuple(1 if axis in self._space else n for axis, n in enumerate(input_shape))
         return (input_shape[0], input_shape[channel_axis(self.data_format, len(input_shape))])
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        if self.axes == 1 and self.data_format == "channels_last":
-            del config["data_format"]  # as in TensorFlow.js's files, which have no other
-        return {**config, "keepdims": True} if self.keepdims else config
 
 
 class _GlobalMaxPooling(_GlobalPooling):
@@ -85,6 +78,7 @@ class GlobalMaxPooling1D(_GlobalMaxPooling):
     [[3.0, 6.0]]
     """
 
+    data_format = data_format_option(unless="channels_last")  # TensorFlow.js has no other
     axes = 1
 
 
@@ -129,6 +123,7 @@ class GlobalAveragePooling1D(_GlobalAveragePooling):
     [[2.0, 4.0]]
     """
 
+    data_format = data_format_option(unless="channels_last")  # TensorFlow.js has no other
     axes = 1
 
     def call(self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None) -> Tensor:

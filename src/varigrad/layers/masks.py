@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 from varigrad.layers.arguments import number
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
+from varigrad.layers.options import option
 from varigrad.ops.comparison import not_equal, where
 from varigrad.ops.reduction import any as any_of
 from varigrad.tensor import Tensor
@@ -30,13 +31,13 @@ class Masking(Layer):
     ([[[1.0, -1.0], [0.0, 0.0]]], [[True, False]])
     """
 
-    fields = ("mask_value",)
+    mask_value = option(number)
     supports_masking = True
     input_spec = InputSpec(min_ndim=2)
 
     def __init__(self, *, mask_value: float = 0.0, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.mask_value = number("masking", "mask_value", mask_value, float("-inf"), float("inf"))
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         return where(any_of(not_equal(inputs, self.mask_value), -1, keep_dims=True), inputs, 0.0)

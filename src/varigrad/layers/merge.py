@@ -10,6 +10,7 @@ from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.lists import as_list
+from varigrad.layers.options import option
 from varigrad.ops import arithmetic, comparison
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.creation import ones
@@ -175,6 +176,12 @@ class Subtract(Merge):
         return arithmetic.sub(*inputs)
 
 
+def _one_axis(owner: str, argument: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{owner}: {argument} must be an integer, got {value!r}")
+    return value
+
+
 class Concatenate(Layer):
     """The inputs one after the other along an axis.
 
@@ -194,14 +201,12 @@ class Concatenate(Layer):
     [[1.0, 2.0, 3.0]]
     """
 
-    fields = ("axis",)
+    axis = option(_one_axis)
     supports_masking = True
 
     def __init__(self, *, axis: int = -1, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        if isinstance(axis, bool) or not isinstance(axis, int):
-            raise TypeError(f"concatenate: axis must be an integer, got {axis!r}")
-        self.axis = axis
+        self._take(locals())
 
     def build(self, input_shape: Any) -> None:
         self.compute_output_shape(input_shape)
@@ -235,6 +240,13 @@ class Concatenate(Layer):
         return concat([ones(x.shape[:2], "bool") if one is None else one for x, one in zip(inputs, masks)], 1)
 
 
+def _one_axis_or_two(owner: str, argument: str, value: Any) -> int | Sequence[int]:
+    given = as_list(value)
+    if len(given) not in (1, 2) or any(isinstance(axis, bool) or not isinstance(axis, int) for axis in given):
+        raise ValueError(f"{owner}: {argument} must be an integer or two, got {value!r}")
+    return value
+
+
 class Dot(Layer):
     """The products of the inputs' vectors along an axis of each.
 
@@ -254,16 +266,13 @@ class Dot(Layer):
     [[50.0]]
     """
 
-    fields = ("axes", "normalize")
+    axes = option(_one_axis_or_two)
+    normalize = option(boolean)
     supports_masking = True
 
     def __init__(self, *, axes: int | Sequence[int], normalize: bool = False, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        given = as_list(axes)
-        if len(given) not in (1, 2) or any(isinstance(axis, bool) or not isinstance(axis, int) for axis in given):
-            raise ValueError(f"dot: axes must be an integer or two, got {axes!r}")
-        self.axes = axes
-        self.normalize = boolean("dot", "normalize", normalize)
+        self._take(locals())
 
     def build(self, input_shape: Any) -> None:
         self.compute_output_shape(input_shape)

@@ -10,12 +10,13 @@ from typing import Any, Self, Unpack, cast
 from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, axis_list, boolean, number, partial_shape, positive_integer
 from varigrad.layers.base import LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.constraints import Constraint
 from varigrad.layers.einsum import EinsumDense
-from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.initializers import Initializer
 from varigrad.layers.lists import as_list
 from varigrad.layers.naming import name_scope
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.options import constraint_option, initializer_option, option, or_none, regularizer_option
+from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.single_head import ScoringLayer, both, causal_mask, masked_softmax
 from varigrad.ops import random
 from varigrad.ops.arguments import convert, reshape_to
@@ -76,22 +77,19 @@ class MultiHeadAttention(PenalizesActivity, ScoringLayer):
     """
 
     moved_on = (*PenalizesActivity.moved_on, *ScoringLayer.moved_on)
-    fields = (
-        "num_heads",
-        "key_dim",
-        "value_dim",
-        "dropout",
-        "use_bias",
-        "attention_axes",
-        "kernel_initializer",
-        "bias_initializer",
-        "kernel_regularizer",
-        "bias_regularizer",
-        "activity_regularizer",
-        "kernel_constraint",
-        "bias_constraint",
-        "seed",
-    )
+    num_heads = option(positive_integer)
+    key_dim = option(positive_integer)
+    value_dim = option(positive_integer)
+    dropout = option(number, 0.0, 1.0)
+    use_bias = option(boolean)
+    attention_axes = option(or_none(axis_list))
+    kernel_initializer = initializer_option("glorot_uniform")
+    bias_initializer = initializer_option("zeros")
+    kernel_regularizer = regularizer_option()
+    bias_regularizer = regularizer_option()
+    activity_regularizer = regularizer_option()
+    kernel_constraint = constraint_option()
+    bias_constraint = constraint_option()
     query_dense: EinsumDense
     key_dense: EinsumDense
     value_dense: EinsumDense
@@ -118,25 +116,11 @@ class MultiHeadAttention(PenalizesActivity, ScoringLayer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, **options)
-        owner = "multi_head_attention"
-        self.num_heads = positive_integer(owner, "num_heads", num_heads)
-        self.key_dim = positive_integer(owner, "key_dim", key_dim)
-        self.value_dim = positive_integer(owner, "value_dim", key_dim if value_dim is None else value_dim)
-        self.dropout = number(owner, "dropout", dropout, 0.0, 1.0)
-        self.use_bias = boolean(owner, "use_bias", use_bias)
-        self._result_shape = () if output_shape is None else partial_shape(owner, "output_shape", output_shape)
+        value_dim = key_dim if value_dim is None else value_dim
+        self._take(locals())
+        self._result_shape = () if output_shape is None else partial_shape(self._owner, "output_shape", output_shape)
         if None in self._result_shape:
-            raise ValueError(f"{owner}: output_shape must be known, got {output_shape!r}")
-        self.attention_axes = None if attention_axes is None else axis_list(owner, "attention_axes", attention_axes)
-        self.kernel_initializer = get_initializer(
-            kernel_initializer or "glorot_uniform", f"{self.name}: kernel_initializer"
-        )
-        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
-        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
-        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
-        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
-        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
+            raise ValueError(f"{self._owner}: output_shape must be known, got {output_shape!r}")
 
     def __call__(
         self,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-from varigrad.layers.arguments import number, partial_shape
+from varigrad.layers.arguments import number, partial_shape, seed_or_none
 from varigrad.layers.base import LayerOptions
 from varigrad.layers.dropout import SeededLayer
+from varigrad.layers.options import option, or_none
 from varigrad.ops.arguments import cast_to
 from varigrad.ops.arithmetic import add, mul, sub
 from varigrad.ops.comparison import greater_equal
@@ -19,13 +20,10 @@ __all__ = ["AlphaDropout", "GaussianDropout", "GaussianNoise"]
 
 
 class _Noise(SeededLayer):
-    """What the noise layers share: they hand masks on, and store a seed if they have one."""
+    """What the noise layers share: they hand masks on, and have a seed, which TensorFlow.js does not know."""
 
+    seed = option(seed_or_none, unless=None)
     supports_masking = True
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        return config if self.seed is None else {**config, "seed": self.seed}
 
 
 class GaussianNoise(_Noise):
@@ -44,11 +42,11 @@ class GaussianNoise(_Noise):
     ([[1.0, 2.0]], 0.1)
     """
 
-    fields = ("stddev",)
+    stddev = option(number, 0.0)
 
     def __init__(self, *, stddev: float, seed: int | None = None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(seed=seed, **options)
-        self.stddev = number("gaussian_noise", "stddev", stddev, 0.0)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if not training:
@@ -72,11 +70,11 @@ class GaussianDropout(_Noise):
     ([[1.0, 2.0]], (1, 2))
     """
 
-    fields = ("rate",)
+    rate = option(number, 0.0, 1.0)
 
     def __init__(self, *, rate: float, seed: int | None = None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(seed=seed, **options)
-        self.rate = number("gaussian_dropout", "rate", rate, 0.0, 1.0)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if not training or self.rate in (0, 1):
@@ -108,7 +106,8 @@ class AlphaDropout(_Noise):
     ([[1.0, 2.0]], (1, 2))
     """
 
-    fields = ("rate",)
+    rate = option(number, 0.0, 1.0)
+    noise_shape = option(or_none(partial_shape), unless=None)
 
     def __init__(
         self,
@@ -119,8 +118,7 @@ class AlphaDropout(_Noise):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, **options)
-        self.rate = number("alpha_dropout", "rate", rate, 0.0, 1.0)
-        self.noise_shape = None if noise_shape is None else partial_shape("alpha_dropout", "noise_shape", noise_shape)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if not training or self.rate in (0, 1):
@@ -142,7 +140,3 @@ class AlphaDropout(_Noise):
                 f"{format_shape(shape)}"
             )
         return tuple(m if n is None else n for n, m in zip(self.noise_shape, shape))
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        return config if self.noise_shape is None else {**config, "noise_shape": list(self.noise_shape)}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 from varigrad.layers.arguments import Shape, axis_list, boolean, number
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.constraints import Constraint
+from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import constraint_option, initializer_option, option, regularizer_option
+from varigrad.layers.regularizers import Regularizer
 from varigrad.observe import observing
 from varigrad.ops.arguments import cast_to, reshape_to
 from varigrad.ops.arithmetic import add, div_no_nan, mul, squared_difference, sub
@@ -23,7 +24,37 @@ from varigrad.tensor import Tensor, Variable, format_shape
 __all__ = ["BatchNormalization"]
 
 
-class BatchNormalization(Layer):
+class ScaledAndShifted(Layer):
+    """What layers share that end with a factor `gamma` and a summand `beta` for each feature."""
+
+    epsilon = option(number, 0.0)
+    center = option(boolean)
+    scale = option(boolean)
+    beta_initializer = initializer_option("zeros")
+    gamma_initializer = initializer_option("ones")
+    beta_regularizer = regularizer_option()
+    gamma_regularizer = regularizer_option()
+    beta_constraint = constraint_option()
+    gamma_constraint = constraint_option()
+    supports_masking = True
+    gamma: Variable | None = None
+    beta: Variable | None = None
+
+    def _add_gamma_and_beta(self, lengths: Sequence[int]) -> None:
+        if self.scale:
+            self.gamma = self._add_optioned_weight("gamma", lengths)
+        if self.center:
+            self.beta = self._add_optioned_weight("beta", lengths)
+
+
+def _one_axis(owner: str, argument: str, value: Any) -> int:
+    axes = axis_list(owner, argument, value)  # a list of one in some Keras files
+    if len(axes) != 1:
+        raise ValueError(f"{owner}: {argument} must be one integer, got {list(axes)}")
+    return axes[0]
+
+
+class BatchNormalization(ScaledAndShifted):
     """Normalizes each feature to mean 0 and variance 1, then scales by `gamma` and shifts by `beta`.
 
     Ioffe and Szegedy (2015). In training the mean and variance are those of the batch, and moving averages of them are
@@ -55,24 +86,11 @@ class BatchNormalization(Layer):
     [[-1.0], [1.0]]
     """
 
-    fields = (
-        "axis",
-        "momentum",
-        "epsilon",
-        "center",
-        "scale",
-        "beta_initializer",
-        "gamma_initializer",
-        "moving_mean_initializer",
-        "moving_variance_initializer",
-        "beta_regularizer",
-        "gamma_regularizer",
-        "beta_constraint",
-        "gamma_constraint",
-    )
-    supports_masking = True
-    gamma: Variable | None = None
-    beta: Variable | None = None
+    axis = option(_one_axis)
+    momentum = option(number, 0.0, 1.0)
+    epsilon = option(number, 0.0, 1.0)
+    moving_mean_initializer = initializer_option("zeros")
+    moving_variance_initializer = initializer_option("ones")
     moving_mean: Variable
     moving_variance: Variable
 
@@ -95,26 +113,7 @@ class BatchNormalization(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        axes = axis_list("batch_normalization", "axis", axis)  # a list of one in some Keras files
-        if len(axes) != 1:
-            raise ValueError(f"batch_normalization: axis must be one integer, got {list(axes)}")
-        self.axis = axes[0]
-        self.momentum = number("batch_normalization", "momentum", momentum, 0.0, 1.0)
-        self.epsilon = number("batch_normalization", "epsilon", epsilon, 0.0, 1.0)
-        self.center = boolean("batch_normalization", "center", center)
-        self.scale = boolean("batch_normalization", "scale", scale)
-        self.beta_initializer = get_initializer(beta_initializer or "zeros", f"{self.name}: beta_initializer")
-        self.gamma_initializer = get_initializer(gamma_initializer or "ones", f"{self.name}: gamma_initializer")
-        self.moving_mean_initializer = get_initializer(
-            moving_mean_initializer or "zeros", f"{self.name}: moving_mean_initializer"
-        )
-        self.moving_variance_initializer = get_initializer(
-            moving_variance_initializer or "ones", f"{self.name}: moving_variance_initializer"
-        )
-        self.beta_regularizer = get_regularizer(beta_regularizer, f"{self.name}: beta_regularizer")
-        self.gamma_regularizer = get_regularizer(gamma_regularizer, f"{self.name}: gamma_regularizer")
-        self.beta_constraint = get_constraint(beta_constraint, f"{self.name}: beta_constraint")
-        self.gamma_constraint = get_constraint(gamma_constraint, f"{self.name}: gamma_constraint")
+        self._take(locals())
 
     def build(self, input_shape: Shape) -> None:
         rank = len(input_shape)
@@ -124,28 +123,9 @@ class BatchNormalization(Layer):
         features = input_shape[axis]
         if features is None:
             raise ValueError(f"{self.name}: axis {axis} of its inputs must be known, got {format_shape(input_shape)}")
-        if self.scale:
-            self.gamma = self.add_weight(
-                "gamma",
-                [features],
-                initializer=self.gamma_initializer,
-                regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-            )
-        if self.center:
-            self.beta = self.add_weight(
-                "beta",
-                [features],
-                initializer=self.beta_initializer,
-                regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
-            )
-        self.moving_mean = self.add_weight(
-            "moving_mean", [features], initializer=self.moving_mean_initializer, trainable=False
-        )
-        self.moving_variance = self.add_weight(
-            "moving_variance", [features], initializer=self.moving_variance_initializer, trainable=False
-        )
+        self._add_gamma_and_beta([features])
+        self.moving_mean = self._add_optioned_weight("moving_mean", [features], trainable=False)
+        self.moving_variance = self._add_optioned_weight("moving_variance", [features], trainable=False)
         self.input_spec = InputSpec(ndim=rank, axes={axis: features})
 
     def call(self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None) -> Tensor:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias, Unpack, cast
 
-from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, whole_numbers
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.spatial import data_format_of, with_space
+from varigrad.layers.options import option_per_axis
+from varigrad.layers.spatial import data_format_option, with_space
 from varigrad.ops.padding import pad
 from varigrad.ops.slicing import slice
 from varigrad.tensor import Tensor, format_shape
@@ -20,91 +20,7 @@ Margins: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 
-class _Margins(Layer):
-    """What zero padding and cropping share: margins along the spatial axes."""
-
-    axes: ClassVar[int]
-    margins: Pairs
-
-    def __init__(self, argument: str, margins: Margins, data_format: str | None, options: LayerOptions) -> None:
-        super().__init__(**options)
-        owner = snake_case(self.class_name)
-        self.margins = _pairs(owner, argument, margins, self.axes)
-        self.data_format = data_format_of(owner, data_format)
-        self.input_spec = InputSpec(ndim=self.axes + 2)
-        self._argument = argument
-
-    @property
-    def _each_axis(self) -> Pairs:
-        """The margins of all axes of the inputs."""
-        none = (0, 0)
-        return (none, none, *self.margins) if self.data_format == "channels_first" else (none, *self.margins, none)
-
-    def get_config(self) -> dict[str, Any]:
-        pairs = [list(pair) for pair in self.margins]
-        if self.axes == 1:  # as in Keras; TensorFlow.js has no such layer
-            return {self._argument: pairs[0], **super().get_config()}
-        return {self._argument: pairs, "data_format": self.data_format, **super().get_config()}
-
-
-class _ZeroPadding(_Margins):
-    """What the padding layers share."""
-
-    def __init__(
-        self, *, padding: Margins | None = None, data_format: str | None = None, **options: Unpack[LayerOptions]
-    ) -> None:
-        super().__init__("padding", 1 if padding is None else padding, data_format, options)
-
-    @property
-    def padding(self) -> Pairs:
-        """The zeros before and after each spatial axis."""
-        return self.margins
-
-    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        return pad(inputs, self._each_axis)
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        return with_space(
-            self.data_format,
-            input_shape,
-            lambda space: tuple(None if n is None else n + sum(pair) for n, pair in zip(space, self.margins)),
-        )
-
-
-class _Cropping(_Margins):
-    """What the cropping layers share."""
-
-    def __init__(
-        self, *, cropping: Margins | None = None, data_format: str | None = None, **options: Unpack[LayerOptions]
-    ) -> None:
-        default = 1 if self.axes != 2 else 0
-        super().__init__("cropping", default if cropping is None else cropping, data_format, options)
-
-    @property
-    def cropping(self) -> Pairs:
-        """What is cut off before and after each spatial axis."""
-        return self.margins
-
-    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        shape = inputs.shape
-        size = cast("list[int]", list(self.compute_output_shape(shape)))
-        return slice(inputs, [before for before, _ in self._each_axis], size)
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        cropped = with_space(
-            self.data_format,
-            input_shape,
-            lambda space: tuple(None if n is None else n - sum(pair) for n, pair in zip(space, self.margins)),
-        )
-        if any(n is not None and n <= 0 for n in cropped[1:]):
-            raise ValueError(
-                f"{self.name}: cropping {[list(pair) for pair in self.margins]} leaves nothing of inputs of shape "
-                f"{format_shape(input_shape)}"
-            )
-        return cropped
-
-
-def _pairs(owner: str, argument: str, value: Margins, axes: int) -> Pairs:
+def _pairs(owner: str, argument: str, value: Any, axes: int) -> Pairs:
     """Margins in the form `((before, after), …)`."""
     if isinstance(value, int):
         items: list[Any] = [value] * axes
@@ -118,6 +34,75 @@ def _pairs(owner: str, argument: str, value: Margins, axes: int) -> Pairs:
         raise ValueError(f"{owner}: {argument} must be an integer, or have {axes} entries, got {items}")
     pairs = [whole_numbers(owner, argument, item, 2) for item in items]
     return tuple((before, after) for before, after in pairs)
+
+
+class _Margins(Layer):
+    """What zero padding and cropping share: margins along the spatial axes."""
+
+    data_format = data_format_option()
+    axes: ClassVar[int]
+
+    def __init__(self, *, data_format: str | None = None, **options: Unpack[LayerOptions]) -> None:
+        super().__init__(**options)
+        self._take(locals())
+        self.input_spec = InputSpec(ndim=self.axes + 2)
+
+    def _each_axis(self, margins: Pairs) -> Pairs:
+        """The margins of all axes of the inputs."""
+        none = (0, 0)
+        return (none, none, *margins) if self.data_format == "channels_first" else (none, *margins, none)
+
+
+class _ZeroPadding(_Margins):
+    """What the padding layers share."""
+
+    padding = option_per_axis(_pairs, default=1)
+
+    def __init__(
+        self, *, padding: Margins | None = None, data_format: str | None = None, **options: Unpack[LayerOptions]
+    ) -> None:
+        super().__init__(data_format=data_format, **options)
+        self._take(locals())
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        return pad(inputs, self._each_axis(self.padding))
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        return with_space(
+            self.data_format,
+            input_shape,
+            lambda space: tuple(None if n is None else n + sum(pair) for n, pair in zip(space, self.padding)),
+        )
+
+
+class _Cropping(_Margins):
+    """What the cropping layers share."""
+
+    cropping = option_per_axis(_pairs, default=1)
+
+    def __init__(
+        self, *, cropping: Margins | None = None, data_format: str | None = None, **options: Unpack[LayerOptions]
+    ) -> None:
+        super().__init__(data_format=data_format, **options)
+        self._take(locals())
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        shape = inputs.shape
+        size = cast("list[int]", list(self.compute_output_shape(shape)))
+        return slice(inputs, [before for before, _ in self._each_axis(self.cropping)], size)
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        cropped = with_space(
+            self.data_format,
+            input_shape,
+            lambda space: tuple(None if n is None else n - sum(pair) for n, pair in zip(space, self.cropping)),
+        )
+        if any(n is not None and n <= 0 for n in cropped[1:]):
+            raise ValueError(
+                f"{self.name}: cropping {[list(pair) for pair in self.cropping]} leaves nothing of inputs of shape "
+                f"{format_shape(input_shape)}"
+            )
+        return cropped
 
 
 class ZeroPadding1D(_ZeroPadding):
@@ -135,7 +120,11 @@ class ZeroPadding1D(_ZeroPadding):
     [[[0.0], [0.0], [1.0], [2.0]]]
     """
 
+    data_format = data_format_option(unless="channels_last")
     axes = 1
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "padding": list(self.padding[0])}
 
 
 class ZeroPadding2D(_ZeroPadding):
@@ -189,7 +178,11 @@ class Cropping1D(_Cropping):
     [[[1.0]]]
     """
 
+    data_format = data_format_option(unless="channels_last")
     axes = 1
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "cropping": list(self.cropping[0])}
 
 
 class Cropping2D(_Cropping):
@@ -211,6 +204,7 @@ class Cropping2D(_Cropping):
     (1, 2, 1, 2)
     """
 
+    cropping = option_per_axis(_pairs, default=0)
     axes = 2
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
-from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, choice, integers
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.spatial import PADDINGS, data_format_of, in_channels_last, window_output_length, with_space
+from varigrad.layers.options import option, option_per_axis
+from varigrad.layers.spatial import PADDINGS, data_format_option, in_channels_last, window_output_length, with_space
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.pooling import avg_pool, avg_pool3d, max_pool, max_pool3d
 from varigrad.tensor import Tensor
@@ -26,7 +26,10 @@ __all__ = [
 class _Pooling(Layer):
     """What the pooling layers share."""
 
-    fields = ("pool_size", "padding", "strides", "data_format")
+    pool_size = option_per_axis(integers)
+    padding = option(choice, PADDINGS, default="valid")
+    strides = option_per_axis(integers)
+    data_format = data_format_option()
     axes: ClassVar[int]
     _pool: ClassVar[Callable[..., Tensor]]
 
@@ -40,11 +43,9 @@ class _Pooling(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        owner = snake_case(self.class_name)
-        self.pool_size = integers(owner, "pool_size", 2 if pool_size is None else pool_size, self.axes)
-        self.strides = self.pool_size if strides is None else integers(owner, "strides", strides, self.axes)
-        self.padding = choice(owner, "padding", padding or "valid", PADDINGS)
-        self.data_format = data_format_of(owner, data_format)
+        pool_size = 2 if pool_size is None else pool_size
+        strides = pool_size if strides is None else strides
+        self._take(locals())
         self.input_spec = InputSpec(ndim=self.axes + 2)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
@@ -66,6 +67,7 @@ class _Pooling(Layer):
 class _Pooling1D(_Pooling):
     """What the pooling layers over one axis share."""
 
+    data_format = data_format_option(unless="channels_last")  # TensorFlow.js has no other
     axes = 1
 
     def _pooled(self, x: Tensor) -> Tensor:
@@ -73,12 +75,6 @@ class _Pooling1D(_Pooling):
         image = reshape_to(x, (batch, 1, length, channels))
         y = type(self)._pool(image, (1, *self.pool_size), (1, *self.strides), self.padding)
         return reshape_to(y, (batch, y.shape[2], channels))
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        if self.data_format == "channels_last":
-            del config["data_format"]  # as in TensorFlow.js's files, which have no other
-        return config
 
 
 class MaxPooling1D(_Pooling1D):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Unpack, cast
 
 from varigrad.dtypes import is_floating
-from varigrad.keywords import snake_case
-from varigrad.layers.arguments import Shape, boolean, choice, number, positive_integer
+from varigrad.layers.arguments import Shape, as_given, boolean, choice, number, positive_integer
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.dropout import SeededLayer
 from varigrad.layers.indices import checked_indices
+from varigrad.layers.options import option
 from varigrad.ops.arguments import cast_to, reshape_to
 from varigrad.ops.arithmetic import add, mul
 from varigrad.ops.counting import dense_bincount
@@ -24,6 +24,12 @@ from varigrad.tensor import Tensor, format_shape
 __all__ = ["CategoryEncoding", "CenterCrop", "RandomHeight", "RandomWidth", "Rescaling", "Resizing"]
 
 _INTERPOLATIONS = ("bilinear", "nearest")
+
+
+def _number_or_list(owner: str, argument: str, value: Any) -> float | list[float]:
+    if isinstance(value, (list, tuple)):
+        return [number(owner, argument, item) for item in cast("Sequence[Any]", value)]
+    return number(owner, argument, value)
 
 
 class Rescaling(Layer):
@@ -41,7 +47,8 @@ class Rescaling(Layer):
     [[-1.0, 0.0, 1.0]]
     """
 
-    fields = ("scale", "offset")
+    scale = option(_number_or_list)
+    offset = option(_number_or_list, default=0.0)
     supports_masking = True
 
     def __init__(
@@ -52,28 +59,22 @@ class Rescaling(Layer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        self.scale = _number_or_list("scale", scale)
-        self.offset = _number_or_list("offset", 0.0 if offset is None else offset)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         x = inputs if is_floating(inputs.dtype) else cast_to(inputs, "float32")
         return add(mul(x, self.scale), self.offset)
 
 
-def _number_or_list(argument: str, value: Any) -> float | list[float]:
-    if isinstance(value, (list, tuple)):
-        return [number("rescaling", argument, item) for item in cast("Sequence[Any]", value)]
-    return number("rescaling", argument, value)
-
-
 class _Image(Layer):
     """What the layers share that give images of a fixed size."""
 
+    height = option(positive_integer)
+    width = option(positive_integer)
+
     def __init__(self, *, height: int, width: int, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        owner = snake_case(self.class_name)
-        self.height = positive_integer(owner, "height", height)
-        self.width = positive_integer(owner, "width", width)
+        self._take(locals())
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         return (*input_shape[:-3], self.height, self.width, input_shape[-1])
@@ -113,7 +114,9 @@ class Resizing(_Image):
     [[[0.0], [1.0], [2.0]]]
     """
 
-    fields = ("height", "width", "interpolation", "crop_to_aspect_ratio")
+    interpolation = option(choice, _INTERPOLATIONS, default="bilinear")
+    crop_to_aspect_ratio = option(boolean, default=False)
+    half_pixel_centers = option(boolean, unless=False)  # TensorFlow.js does not know it
 
     def __init__(
         self,
@@ -126,13 +129,7 @@ class Resizing(_Image):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(height=height, width=width, **options)
-        self.half_pixel_centers = boolean("resizing", "half_pixel_centers", half_pixel_centers)
-        self.interpolation = choice("resizing", "interpolation", interpolation or "bilinear", _INTERPOLATIONS)
-        self.crop_to_aspect_ratio = bool(crop_to_aspect_ratio)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        return {**config, "half_pixel_centers": True} if self.half_pixel_centers else config
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         _check_image(self.name, inputs)
@@ -163,8 +160,6 @@ class CenterCrop(_Image):
     >>> vg.layers.center_crop(height=1, width=2)([[[0], [1], [2], [3]]]).tolist()
     [[[1.0], [2.0]]]
     """
-
-    fields = ("height", "width")
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         _check_image(self.name, inputs)
@@ -199,13 +194,12 @@ class CategoryEncoding(Layer):
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
 
-    fields = ("num_tokens", "output_mode")
+    num_tokens = option(positive_integer)
+    output_mode = option(choice, ("multi_hot", "one_hot", "count"), default="multi_hot")
 
     def __init__(self, *, num_tokens: int, output_mode: str | None = None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        modes = ("multi_hot", "one_hot", "count")
-        self.num_tokens = positive_integer("category_encoding", "num_tokens", num_tokens)
-        self.output_mode = choice("category_encoding", "output_mode", output_mode or "multi_hot", modes)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None, count_weights: Tensor | None = None) -> Tensor:
         if count_weights is not None and self.output_mode != "count":
@@ -233,7 +227,8 @@ class CategoryEncoding(Layer):
 class _RandomSide(SeededLayer):
     """What the layers share that stretch images along one axis by chance."""
 
-    fields = ("factor", "interpolation", "seed")
+    factor = option(as_given)
+    interpolation = option(choice, _INTERPOLATIONS, default="bilinear")
 
     def __init__(
         self,
@@ -244,8 +239,8 @@ class _RandomSide(SeededLayer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, **options)
-        owner = snake_case(self.class_name)
-        self.interpolation = choice(owner, "interpolation", interpolation or "bilinear", _INTERPOLATIONS)
+        self._take(locals())
+        owner = self._owner
         if isinstance(factor, (list, tuple)):
             bounds = [number(owner, "factor", bound, -1.0) for bound in factor]
             if len(bounds) != 2 or bounds[0] > bounds[1]:
@@ -253,7 +248,6 @@ class _RandomSide(SeededLayer):
         else:
             bound = number(owner, "factor", factor, 0.0)
             bounds = [-min(bound, 1.0), bound]
-        self.factor = factor
         self._low, self._high = 1.0 + bounds[0], 1.0 + bounds[1]
 
     def _stretched(self, length: int) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-from varigrad.layers.arguments import Shape, axis_list, partial_shape, positive_integer
+from varigrad.layers.arguments import Shape, axis_list, choice, partial_shape, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.spatial import data_format_of
+from varigrad.layers.options import option, or_none
+from varigrad.layers.spatial import DATA_FORMATS
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.shaping import tile, transpose
 from varigrad.tensor import Tensor, format_shape
@@ -30,11 +31,12 @@ class Flatten(Layer):
     (5, 6)
     """
 
+    data_format = option(or_none(choice), DATA_FORMATS, unless=None)
     input_spec = InputSpec(min_ndim=1)
 
     def __init__(self, *, data_format: str | None = None, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.data_format = None if data_format is None else data_format_of("flatten", data_format)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         shape = inputs.storage.shape
@@ -52,10 +54,6 @@ class Flatten(Layer):
             )
         return (input_shape[0], math.prod(lengths))
 
-    def get_config(self) -> dict[str, Any]:
-        own = {} if self.data_format is None else {"data_format": self.data_format}
-        return {**own, **super().get_config()}
-
 
 class Reshape(Layer):
     """Gives each input of a batch another shape.
@@ -71,12 +69,12 @@ class Reshape(Layer):
     (5, 3, 2)
     """
 
-    fields = ("target_shape",)
+    target_shape = option(partial_shape)
     input_spec = InputSpec(min_ndim=1)
 
     def __init__(self, *, target_shape: Sequence[int | None], **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.target_shape = partial_shape("reshape", "target_shape", target_shape)
+        self._take(locals())
         if self.target_shape.count(None) > 1:
             raise ValueError(f"reshape: only one length of target_shape may be unknown, got {list(target_shape)}")
 
@@ -117,11 +115,11 @@ class Permute(Layer):
     (5, 4, 3)
     """
 
-    fields = ("dims",)
+    dims = option(axis_list)
 
     def __init__(self, *, dims: Sequence[int], **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.dims = axis_list("permute", "dims", dims)
+        self._take(locals())
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
             raise ValueError(f"permute: dims must hold each of 1, 2, … once, got {list(self.dims)}")
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)
@@ -147,12 +145,12 @@ class RepeatVector(Layer):
     [[[1.0, 3.0], [1.0, 3.0]]]
     """
 
-    fields = ("n",)
+    n = option(positive_integer)
     input_spec = InputSpec(ndim=2)
 
     def __init__(self, *, n: int, **options: Unpack[LayerOptions]) -> None:
         super().__init__(**options)
-        self.n = positive_integer("repeat_vector", "n", n)
+        self._take(locals())
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         batch, features = inputs.shape

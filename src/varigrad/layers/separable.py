@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 from varigrad.layers.arguments import Shape, positive_integer
-from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.constraints import Constraint
 from varigrad.layers.convolutional import BaseConvolution, ConvolutionOptions
 from varigrad.layers.depthwise import depthwise_convolution
-from varigrad.layers.initializers import Initializer, get_initializer
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import constraint_option, initializer_option, option, regularizer_option
+from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.spatial import in_channels_last, known_channels, with_space
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.fused import mat_mul
@@ -22,26 +23,15 @@ __all__ = ["SeparableConv1D", "SeparableConv2D"]
 class _SeparableConvolution(BaseConvolution):
     """What the separable convolutions share."""
 
-    fields = (
-        "filters",
-        "kernel_size",
-        "strides",
-        "padding",
-        "data_format",
-        "dilation_rate",
-        "activation",
-        "use_bias",
-        "bias_initializer",
-        "bias_regularizer",
-        "activity_regularizer",
-        "bias_constraint",
-        "depthwise_initializer",
-        "pointwise_initializer",
-        "depthwise_regularizer",
-        "pointwise_regularizer",
-        "depthwise_constraint",
-        "pointwise_constraint",
-    )
+    filters = option(positive_integer)
+    # TensorFlow.js forgets it, so that such a model does not load there.
+    depth_multiplier = option(positive_integer, unless=1)
+    depthwise_initializer = initializer_option("glorot_uniform")
+    pointwise_initializer = initializer_option("glorot_uniform")
+    depthwise_regularizer = regularizer_option()
+    pointwise_regularizer = regularizer_option()
+    depthwise_constraint = constraint_option()
+    pointwise_constraint = constraint_option()
     depthwise_kernel: Variable
     pointwise_kernel: Variable
 
@@ -60,35 +50,14 @@ class _SeparableConvolution(BaseConvolution):
         **options: Unpack[ConvolutionOptions],
     ) -> None:
         super().__init__(kernel_size=kernel_size, **options)
-        self.filters = positive_integer(self._owner, "filters", filters)
-        self.depth_multiplier = positive_integer(self._owner, "depth_multiplier", depth_multiplier)
-        self.depthwise_initializer = get_initializer(
-            depthwise_initializer or "glorot_uniform", f"{self.name}: depthwise_initializer"
-        )
-        self.pointwise_initializer = get_initializer(
-            pointwise_initializer or "glorot_uniform", f"{self.name}: pointwise_initializer"
-        )
-        self.depthwise_regularizer = get_regularizer(depthwise_regularizer, f"{self.name}: depthwise_regularizer")
-        self.pointwise_regularizer = get_regularizer(pointwise_regularizer, f"{self.name}: pointwise_regularizer")
-        self.depthwise_constraint = get_constraint(depthwise_constraint, f"{self.name}: depthwise_constraint")
-        self.pointwise_constraint = get_constraint(pointwise_constraint, f"{self.name}: pointwise_constraint")
+        self._take(locals())
 
     def build(self, input_shape: Shape) -> None:
         channels = known_channels(self.name, self.data_format, input_shape)
-        self.depthwise_kernel = self.add_weight(
-            "depthwise_kernel",
-            [*self.kernel_size, channels, self.depth_multiplier],
-            initializer=self.depthwise_initializer,
-            regularizer=self.depthwise_regularizer,
-            constraint=self.depthwise_constraint,
-        )
-        self.pointwise_kernel = self.add_weight(
-            "pointwise_kernel",
-            [*(1,) * self.axes, channels * self.depth_multiplier, self.filters],
-            initializer=self.pointwise_initializer,
-            regularizer=self.pointwise_regularizer,
-            constraint=self.pointwise_constraint,
-        )
+        deep = [*self.kernel_size, channels, self.depth_multiplier]
+        across = [*(1,) * self.axes, channels * self.depth_multiplier, self.filters]
+        self.depthwise_kernel = self._add_optioned_weight("depthwise_kernel", deep, "depthwise")
+        self.pointwise_kernel = self._add_optioned_weight("pointwise_kernel", across, "pointwise")
         self._add_bias(self.filters)
         self._expect_channels(channels)
 
@@ -103,11 +72,6 @@ class _SeparableConvolution(BaseConvolution):
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         return with_space(self.data_format, input_shape, self._output_space, self.filters)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        # TensorFlow.js forgets it, so that such a model does not load; a 1 goes without saying.
-        return config if self.depth_multiplier == 1 else {**config, "depth_multiplier": self.depth_multiplier}
 
 
 class SeparableConv1D(_SeparableConvolution):

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Unpack, cast
 
-from varigrad.keywords import snake_case
 from varigrad.layers.arguments import boolean, choice, number
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.dropout import SeededLayer
 from varigrad.layers.lists import as_list
+from varigrad.layers.options import option
 from varigrad.ops import random
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import add, mul
@@ -78,7 +78,9 @@ class Attention(ScoringLayer):
     [[[1.0, 0.0]]]
     """
 
-    fields = ("use_scale", "score_mode", "dropout", "seed")
+    use_scale = option(boolean)
+    score_mode = option(choice, ("dot", "concat"))
+    dropout = option(number, 0.0, 1.0)
     scale: Variable | None = None
     concat_score_weight: Variable | None = None
 
@@ -92,10 +94,7 @@ class Attention(ScoringLayer):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, **options)
-        owner = snake_case(self.class_name)
-        self.use_scale = boolean(owner, "use_scale", use_scale)
-        self.score_mode = choice(owner, "score_mode", score_mode, ("dot", "concat"))
-        self.dropout = number(owner, "dropout", dropout, 0.0, 1.0)
+        self._take(locals())
 
     def build(self, input_shape: Any) -> None:
         self.compute_output_shape(input_shape)
@@ -170,7 +169,7 @@ class AdditiveAttention(Attention):
     (2, 4, 3)
     """
 
-    fields = ("use_scale", "dropout", "seed")
+    score_mode = option(choice, ("dot",), stored=False)  # another one, of its own
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from varigrad.layers.arguments import Shape, choice
+from varigrad.layers.options import option
 from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, format_shape
 
@@ -12,7 +13,7 @@ __all__ = [
     "DATA_FORMATS",
     "PADDINGS",
     "channel_axis",
-    "data_format_of",
+    "data_format_option",
     "in_channels_last",
     "known_channels",
     "transposed_output_length",
@@ -24,9 +25,9 @@ DATA_FORMATS = ("channels_last", "channels_first")
 PADDINGS = ("valid", "same")
 
 
-def data_format_of(owner: str, value: str | None) -> str:
-    """The argument `data_format`, channels last by default."""
-    return choice(owner, "data_format", value or "channels_last", DATA_FORMATS)
+def data_format_option(unless: str | None = None) -> str:
+    """Declares the argument `data_format`, channels last by default; `unless` as for `option`."""
+    return option(choice, DATA_FORMATS, default="channels_last", unless=unless)
 
 
 def channel_axis(data_format: str, rank: int) -> int:

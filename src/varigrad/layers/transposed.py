@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
-from varigrad.layers.arguments import Shape, whole_numbers
+from varigrad.layers.arguments import Shape, integers, whole_numbers
 from varigrad.layers.constraints import Constraint
 from varigrad.layers.convolutional import Convolution, ConvolutionOptions
 from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import option_per_axis, or_none
 from varigrad.layers.regularizers import Regularizer
 from varigrad.layers.spatial import transposed_output_length
 from varigrad.ops.arguments import reshape_to
@@ -21,6 +22,8 @@ __all__ = ["Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"]
 class _TransposedConvolution(Convolution):
     """What the transposed convolutions share."""
 
+    dilation_rate = option_per_axis(integers, stored=False)  # as in TensorFlow.js's files
+    output_padding = option_per_axis(or_none(whole_numbers), unless=None)
     _transpose: ClassVar[Any]
 
     def __init__(
@@ -42,18 +45,17 @@ class _TransposedConvolution(Convolution):
             kernel_constraint=kernel_constraint,
             **options,
         )
+        self._take(locals())
         if max(self.dilation_rate) > 1:
             raise ValueError(
                 f"{self._owner}: dilation_rate is not supported, got {list(self.dilation_rate)}; leave it out"
             )
-        self.output_padding: tuple[int, ...] | None = None
-        if output_padding is not None:
-            self.output_padding = whole_numbers(self._owner, "output_padding", output_padding, self.axes)
-            if any(extra >= stride for extra, stride in zip(self.output_padding, self.strides)):
-                raise ValueError(
-                    f"{self._owner}: output_padding must be less than strides, got output_padding "
-                    f"{list(self.output_padding)} and strides {list(self.strides)}"
-                )
+        extra = self.output_padding
+        if extra is not None and any(more >= stride for more, stride in zip(extra, self.strides)):
+            raise ValueError(
+                f"{self._owner}: output_padding must be less than strides, got output_padding {list(extra)} and "
+                f"strides {list(self.strides)}"
+            )
 
     def _kernel_shape(self, channels: int) -> tuple[int, ...]:
         return (*self.kernel_size, self.filters, channels)
@@ -70,13 +72,6 @@ class _TransposedConvolution(Convolution):
         batch, *space, _ = x.shape
         output_shape = (batch, *self._output_space(tuple(space)), self.filters)
         return self._biased(type(self)._transpose(x, self.kernel, output_shape, self.strides, self.padding))
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        del config["dilation_rate"]  # as in TensorFlow.js's files
-        if self.output_padding is not None:
-            config["output_padding"] = list(self.output_padding)
-        return config
 
 
 def _conv1d_transpose(x: Tensor, kernel: Tensor, output_shape: Shape, strides: tuple[int], padding: str) -> Tensor:

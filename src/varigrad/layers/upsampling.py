@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
-from varigrad.keywords import snake_case
 from varigrad.layers.arguments import Shape, boolean, choice, integers, positive_integer
 from varigrad.layers.base import InputSpec, Layer, LayerOptions
-from varigrad.layers.spatial import data_format_of, in_channels_last, with_space
+from varigrad.layers.options import option, option_per_axis
+from varigrad.layers.spatial import data_format_option, in_channels_last, with_space
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.resampling import resize_bilinear, resize_nearest_neighbor
 from varigrad.ops.shaping import tile
@@ -22,16 +22,15 @@ INTERPOLATIONS = ("nearest", "bilinear")
 class _UpSampling(Layer):
     """What the up-sampling layers share."""
 
-    fields = ("size", "data_format")
+    size = option_per_axis(integers)
+    data_format = data_format_option()
     axes: ClassVar[int]
 
     def __init__(
         self, *, size: int | Sequence[int] = 2, data_format: str | None = None, **options: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**options)
-        owner = snake_case(self.class_name)
-        self.size = integers(owner, "size", size, self.axes)
-        self.data_format = data_format_of(owner, data_format)
+        self._take(locals())
         self.input_spec = InputSpec(ndim=self.axes + 2)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
@@ -69,15 +68,14 @@ class UpSampling1D(_UpSampling):
     [[[1.0], [1.0], [2.0], [2.0]]]
     """
 
+    data_format = data_format_option(unless="channels_last")  # there is no other
     axes = 1
 
     def __init__(self, *, size: int = 2, **options: Unpack[LayerOptions]) -> None:
-        super().__init__(size=positive_integer("up_sampling1d", "size", size), **options)
+        super().__init__(size=positive_integer(self._owner, "size", size), **options)
 
     def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        del config["data_format"]
-        return {**config, "size": self.size[0]}
+        return {**super().get_config(), "size": self.size[0]}
 
 
 class UpSampling2D(_UpSampling):
@@ -99,7 +97,8 @@ class UpSampling2D(_UpSampling):
     [[[[1.0], [1.0], [2.0], [2.0]]]]
     """
 
-    fields = ("size", "data_format", "interpolation")
+    interpolation = option(choice, INTERPOLATIONS, default="nearest")
+    half_pixel_centers = option(boolean, unless=False)  # TensorFlow.js does not know it
     axes = 2
 
     def __init__(
@@ -112,12 +111,7 @@ class UpSampling2D(_UpSampling):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(size=2 if size is None else size, data_format=data_format, **options)
-        self.interpolation = choice("up_sampling2d", "interpolation", interpolation or "nearest", INTERPOLATIONS)
-        self.half_pixel_centers = boolean("up_sampling2d", "half_pixel_centers", half_pixel_centers)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        return {**config, "half_pixel_centers": True} if self.half_pixel_centers else config
+        self._take(locals())
 
     def _enlarged(self, x: Tensor) -> Tensor:
         _, height, width, _ = x.shape

@@ -11,6 +11,7 @@ from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.model import LayersModel
 from varigrad.layers.naming import name_scope
 from varigrad.layers.normalization import BatchNormalization
+from varigrad.layers.options import option, or_none
 from varigrad.layers.recurrent.cell import first_shape
 from varigrad.layers.recurrent.rnn import RNN, give_dtype, with_states
 from varigrad.layers.registry import Serializable, custom_object_scope, deserialize_argument
@@ -130,7 +131,7 @@ class Bidirectional(Layer):
     (2, 5, 4)
     """
 
-    fields = ("merge_mode",)
+    merge_mode = option(or_none(choice), MERGE_MODES)
     supports_masking = True
 
     def __init__(
@@ -145,7 +146,7 @@ class Bidirectional(Layer):
         for each in (layer, layer if backward_layer is None else backward_layer):
             if not isinstance(each, RNN):
                 raise TypeError(f"bidirectional: layer must be a recurrent layer, got {each!r}")
-        self.merge_mode = None if merge_mode is None else choice("bidirectional", "merge_mode", merge_mode, MERGE_MODES)
+        self._take(locals())
         self.layer = layer
         self.backward = backward_layer
         self.forward_layer = _copy(layer, "forward_")

@@ -11,11 +11,12 @@ X = np.sin(np.arange(24, dtype=np.float32)).reshape(2, 4, 3)
 class Plain(vg.layers.RNNCell):
     """A cell of one's own: `h = tanh(x @ kernel + h)`."""
 
-    fields = ("units",)
-
     def __init__(self, *, units, **options):
         super().__init__(**options)
         self.units = self.state_size = units
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units}
 
     def build(self, input_shape):
         self.kernel = self.add_weight("kernel", [input_shape[-1], self.units], initializer="ones")

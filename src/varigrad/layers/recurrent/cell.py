@@ -6,15 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeAlias, Unpack, cast
 
 from varigrad.engine import run_kernel
-from varigrad.keywords import snake_case
-from varigrad.layers.activations import ACTIVATIONS, ActivationFunction, ActivationLike, get_activation
-from varigrad.layers.arguments import Shape, boolean, number, positive_integer
+from varigrad.layers.activations import ACTIVATIONS, ActivationFunction, ActivationLike
+from varigrad.layers.arguments import Shape, boolean, number, positive_integer, seed_or_none
 from varigrad.layers.base import Layer, LayerOptions
-from varigrad.layers.constraints import Constraint, get_constraint
+from varigrad.layers.constraints import Constraint
 from varigrad.layers.dropout import SeededLayer
-from varigrad.layers.initializers import Initializer, get_initializer
+from varigrad.layers.initializers import Initializer
 from varigrad.layers.lists import as_list
-from varigrad.layers.regularizers import Regularizer, get_regularizer
+from varigrad.layers.options import (
+    activation_option,
+    constraint_option,
+    initializer_option,
+    option,
+    regularizer_option,
+)
+from varigrad.layers.regularizers import Regularizer
 from varigrad.ops import random
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import mul
@@ -123,23 +129,22 @@ class UnitsCellOptions(LayerOptions, total=False):
 class UnitsCell(SeededLayer, RNNCell):
     """A cell with a kernel, a recurrent kernel and a bias, for one or more gates of `units` each."""
 
-    fields = (
-        "units",
-        "activation",
-        "use_bias",
-        "kernel_initializer",
-        "recurrent_initializer",
-        "bias_initializer",
-        "kernel_regularizer",
-        "recurrent_regularizer",
-        "bias_regularizer",
-        "activity_regularizer",
-        "kernel_constraint",
-        "recurrent_constraint",
-        "bias_constraint",
-        "dropout",
-        "recurrent_dropout",
-    )
+    units = option(positive_integer)
+    activation = activation_option()
+    use_bias = option(boolean)
+    kernel_initializer = initializer_option("glorot_normal")
+    recurrent_initializer = initializer_option("orthogonal")
+    bias_initializer = initializer_option("zeros")
+    kernel_regularizer = regularizer_option()
+    recurrent_regularizer = regularizer_option()
+    bias_regularizer = regularizer_option()
+    activity_regularizer = regularizer_option()
+    kernel_constraint = constraint_option()
+    recurrent_constraint = constraint_option()
+    bias_constraint = constraint_option()
+    dropout = option(number, 0.0, 1.0)
+    recurrent_dropout = option(number, 0.0, 1.0)
+    seed = option(seed_or_none, unless=None)
     step_rank = 2
     gate_count: ClassVar[int] = 1
     state_count: ClassVar[int] = 1
@@ -169,31 +174,8 @@ class UnitsCell(SeededLayer, RNNCell):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(seed=seed, **options)
-        owner = snake_case(self.class_name)
-        self.units = positive_integer(owner, "units", units)
+        self._take(locals())
         self.state_size = [self.units] * self.state_count if self.state_count > 1 else self.units
-        self.activation = get_activation(activation, f"{self.name}: activation")
-        self.use_bias = boolean(owner, "use_bias", use_bias)
-        self.kernel_initializer = get_initializer(
-            kernel_initializer or "glorot_normal", f"{self.name}: kernel_initializer"
-        )
-        self.recurrent_initializer = get_initializer(
-            recurrent_initializer or "orthogonal", f"{self.name}: recurrent_initializer"
-        )
-        self.bias_initializer = get_initializer(bias_initializer or "zeros", f"{self.name}: bias_initializer")
-        self.kernel_regularizer = get_regularizer(kernel_regularizer, f"{self.name}: kernel_regularizer")
-        self.recurrent_regularizer = get_regularizer(recurrent_regularizer, f"{self.name}: recurrent_regularizer")
-        self.bias_regularizer = get_regularizer(bias_regularizer, f"{self.name}: bias_regularizer")
-        self.activity_regularizer = get_regularizer(activity_regularizer, f"{self.name}: activity_regularizer")
-        self.kernel_constraint = get_constraint(kernel_constraint, f"{self.name}: kernel_constraint")
-        self.recurrent_constraint = get_constraint(recurrent_constraint, f"{self.name}: recurrent_constraint")
-        self.bias_constraint = get_constraint(bias_constraint, f"{self.name}: bias_constraint")
-        self.dropout = number(owner, "dropout", dropout, 0.0, 1.0)
-        self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, 0.0, 1.0)
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        return config if self.seed is None else {**config, "seed": self.seed}
 
     def build(self, input_shape: Any) -> None:
         features = first_shape(input_shape)[-1]
@@ -204,20 +186,8 @@ class UnitsCell(SeededLayer, RNNCell):
 
     def add_kernels(self, kernel_shape: Sequence[int], recurrent_shape: Sequence[int]) -> None:
         """Makes the weights."""
-        self.kernel = self.add_weight(
-            "kernel",
-            kernel_shape,
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
-        self.recurrent_kernel = self.add_weight(
-            "recurrent_kernel",
-            recurrent_shape,
-            initializer=self.recurrent_initializer,
-            regularizer=self.recurrent_regularizer,
-            constraint=self.recurrent_constraint,
-        )
+        self.kernel = self._add_optioned_weight("kernel", kernel_shape)
+        self.recurrent_kernel = self._add_optioned_weight("recurrent_kernel", recurrent_shape, "recurrent")
         if self.use_bias:
             shape, initializer = self.bias_form()
             self.bias = self.add_weight(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Unpack
 
-from varigrad.layers.arguments import Shape, choice, integers
+from varigrad.layers.arguments import Shape, choice, integers, positive_integer
+from varigrad.layers.options import option, option_per_axis
 from varigrad.layers.recurrent.cell import Step, UnitsCell, first_shape
 from varigrad.layers.recurrent.lstm import LSTMCell, LSTMCellOptions
 from varigrad.layers.recurrent.rnn import RNNOptions, UnitsRNN
-from varigrad.layers.spatial import PADDINGS, channel_axis, data_format_of, known_channels, window_output_length
+from varigrad.layers.spatial import PADDINGS, channel_axis, data_format_option, known_channels, window_output_length
 from varigrad.ops.arguments import reshape_to
 from varigrad.ops.arithmetic import add, mul
 from varigrad.ops.convolution import conv2d
@@ -57,16 +58,16 @@ class ConvLSTM2DCell(LSTMCell):
     (1, 4, 4, 2)
     """
 
-    fields = (
-        *(field for field in LSTMCell.fields if field != "units"),
-        "filters",
-        "kernel_size",
-        "strides",
-        "padding",
-        "data_format",
-        "dilation_rate",
-    )
+    units = option(positive_integer, stored=False)  # as `filters`
+    filters = option(positive_integer)
+    kernel_size = option_per_axis(integers)
+    strides = option_per_axis(integers)
+    padding = option(choice, PADDINGS)
+    data_format = data_format_option()
+    dilation_rate = option_per_axis(integers)
+    axes = 2
     step_rank = 4
+    _owner = "conv_lstm2d_cell"
 
     def __init__(
         self,
@@ -80,13 +81,7 @@ class ConvLSTM2DCell(LSTMCell):
         **options: Unpack[LSTMCellOptions],
     ) -> None:
         super().__init__(units=filters, **options)
-        owner = "conv_lstm2d_cell"
-        self.filters = self.units
-        self.kernel_size = integers(owner, "kernel_size", kernel_size, 2)
-        self.strides = integers(owner, "strides", strides, 2)
-        self.padding = choice(owner, "padding", padding, PADDINGS)
-        self.data_format = data_format_of(owner, data_format)
-        self.dilation_rate = integers(owner, "dilation_rate", dilation_rate, 2)
+        self._take(locals())
         self._axis = channel_axis(self.data_format, 4)
         self._format = "NCHW" if self._axis == 1 else "NHWC"
 

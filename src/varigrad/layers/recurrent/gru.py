@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
-from varigrad.layers.activations import ActivationLike, get_activation
-from varigrad.layers.arguments import boolean
+from varigrad.layers.activations import ActivationLike
+from varigrad.layers.arguments import as_given, boolean
 from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import activation_option, option
 from varigrad.layers.recurrent.cell import Step, UnitsCell, UnitsCellOptions, gates, product
 from varigrad.layers.recurrent.rnn import RNNOptions, UnitsRNN
 from varigrad.ops.arithmetic import add, mul, sub
@@ -55,7 +56,9 @@ class GRUCell(UnitsCell):
     ((1, 2), (2, 6))
     """
 
-    fields = (*UnitsCell.fields, "recurrent_activation", "implementation", "reset_after")
+    recurrent_activation = activation_option()
+    implementation = option(as_given)
+    reset_after = option(boolean)
     gate_count = 3
 
     def __init__(
@@ -68,9 +71,7 @@ class GRUCell(UnitsCell):
         **options: Unpack[UnitsCellOptions],
     ) -> None:
         super().__init__(units=units, **options)
-        self.recurrent_activation = get_activation(recurrent_activation, f"{self.name}: recurrent_activation")
-        self.reset_after = boolean("gru_cell", "reset_after", reset_after)
-        self.implementation = implementation
+        self._take(locals())
 
     def bias_form(self) -> tuple[Sequence[int], Initializer]:
         shape, initializer = super().bias_form()

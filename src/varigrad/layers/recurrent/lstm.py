@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
-from varigrad.layers.activations import ActivationLike, get_activation
-from varigrad.layers.arguments import boolean
+from varigrad.layers.activations import ActivationLike
+from varigrad.layers.arguments import as_given, boolean
 from varigrad.layers.initializers import Initializer
+from varigrad.layers.options import activation_option, option
 from varigrad.layers.recurrent.cell import Step, UnitsCell, UnitsCellOptions, gates, product
 from varigrad.layers.recurrent.rnn import RNNOptions, UnitsRNN
 from varigrad.ops.arithmetic import add, mul
@@ -51,7 +52,9 @@ class LSTMCell(UnitsCell):
     ((1, 2), (1, 2))
     """
 
-    fields = (*UnitsCell.fields, "recurrent_activation", "unit_forget_bias", "implementation")
+    recurrent_activation = activation_option()
+    unit_forget_bias = option(boolean)
+    implementation = option(as_given)
     gate_count = 4
     state_count = 2
 
@@ -65,9 +68,7 @@ class LSTMCell(UnitsCell):
         **options: Unpack[UnitsCellOptions],
     ) -> None:
         super().__init__(units=units, **options)
-        self.recurrent_activation = get_activation(recurrent_activation, f"{self.name}: recurrent_activation")
-        self.unit_forget_bias = boolean("lstm_cell", "unit_forget_bias", unit_forget_bias)
-        self.implementation = implementation
+        self._take(locals())
 
     def bias_form(self) -> tuple[Sequence[int], Initializer]:
         shape, initializer = super().bias_form()

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
 from varigrad.engine import run_kernel
-from varigrad.keywords import snake_case, suggestion
+from varigrad.keywords import suggestion
 from varigrad.layers.activity import PenalizesActivity
 from varigrad.layers.arguments import Shape, boolean
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.lists import as_list
+from varigrad.layers.options import option
 from varigrad.layers.recurrent.cell import RNNCell, UnitsCell, first_shape
 from varigrad.layers.recurrent.loop import fitted, run_over_time
 from varigrad.layers.recurrent.stacked import StackedRNNCells
@@ -86,7 +87,11 @@ class RNN(PenalizesActivity):
     (4, 5, 2)
     """
 
-    fields = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll")
+    return_sequences = option(boolean)
+    return_state = option(boolean)
+    go_backwards = option(boolean)
+    unroll = option(boolean)
+    zero_output_for_mask = option(boolean, unless=False)  # TensorFlow.js does not know it
     supports_masking = True
 
     def __init__(
@@ -102,20 +107,15 @@ class RNN(PenalizesActivity):
         **options: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**options)
-        owner = snake_case(self.class_name)
+        self._take(locals())
         if isinstance(cell, (list, tuple)):
             cell = StackedRNNCells(cells=cell)
         if not isinstance(cell, RNNCell):
-            raise TypeError(f"{owner}: cell must be of vg.layers.RNNCell, or a list of them, got {cell!r}")
+            raise TypeError(f"{self._owner}: cell must be of vg.layers.RNNCell, or a list of them, got {cell!r}")
         if not hasattr(cell, "state_size"):
-            raise TypeError(f"{owner}: the cell {cell!r} must set state_size, an integer or one for each state")
+            raise TypeError(f"{self._owner}: the cell {cell!r} must set state_size, an integer or one for each state")
         self.cell = cell
-        self.return_sequences = boolean(owner, "return_sequences", return_sequences)
-        self.return_state = boolean(owner, "return_state", return_state)
-        self.go_backwards = boolean(owner, "go_backwards", go_backwards)
-        self._stateful = boolean(owner, "stateful", stateful)  # what `stateful` is
-        self.unroll = boolean(owner, "unroll", unroll)
-        self.zero_output_for_mask = boolean(owner, "zero_output_for_mask", zero_output_for_mask)
+        self._stateful = boolean(self._owner, "stateful", stateful)  # what `stateful` is
         self._states: list[Variable] = []
         self._features: Shape | None = None  # the shape of a step, without the batch, once there are weights
         give_dtype(self, self.dtype)
@@ -280,9 +280,7 @@ class RNN(PenalizesActivity):
 
     def get_config(self) -> dict[str, Any]:
         cell = {"class_name": self.cell.class_name, "config": self.cell.get_config()}
-        config = {"cell": cell, **super().get_config()}
-        # Not among the fields, which are those of TensorFlow.js.
-        return {**config, "zero_output_for_mask": True} if self.zero_output_for_mask else config
+        return {"cell": cell, "stateful": self.stateful, **super().get_config()}
 
     @classmethod
     def _from_config(cls, config: Mapping[str, Any]) -> Self:
@@ -302,12 +300,12 @@ class UnitsRNN(RNN):
     cell: UnitsCell
 
     def __init__(self, **options: Any) -> None:
-        own = (*self.cell_class.fields, "seed")
+        own = self.cell_class.stored_options()
         for name in options:
             known = (*own, *RNNOptions.__annotations__, *LayerOptions.__annotations__)
             if name not in known:
                 hint = suggestion(name, known)
-                raise TypeError(f"{snake_case(self.class_name)}: has no argument {name!r}{hint}")
+                raise TypeError(f"{self._owner}: has no argument {name!r}{hint}")
         cell = self.cell_class(name=options.get("name"), **{name: options.pop(name) for name in own if name in options})
         super().__init__(cell=cell, **options)
         cell.name = self.name  # its errors are the layer's
