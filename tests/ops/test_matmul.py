@@ -193,3 +193,12 @@ def test_a_wrong_equation_is_explained(equation, shapes, message):
         vg.einsum(equation, *[normal(shape) for shape in shapes])
     assert str(raised.value).startswith(f"einsum: {message}")
     assert f"(equation: {equation!r}, tensors: " in str(raised.value)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_zero_times_nan_is_nan_in_products_with_one_number(compiled):
+    product = vg.jit(vg.mat_mul, executor="numpy") if compiled else vg.mat_mul
+    row, nothing = vg.fill([1, 3], np.nan), vg.zeros([1, 1])
+    for left, right in ((nothing, row), (row.reshape([3, 1]), nothing), (vg.zeros([2, 1, 1]), row)):
+        for _ in range(2):
+            assert np.isnan(product(left, right).numpy()).all()

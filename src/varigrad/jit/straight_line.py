@@ -80,7 +80,7 @@ class Program:
 
     def _compiled(self, source: str) -> Callable[..., Any]:
         exec(compile(source, self._file, "exec"), self._namespace)
-        return self._namespace["step"]
+        return self._namespace.pop("step")  # whose globals they are: it would keep itself
 
     def _call(self, run: Callable[..., Any], leaves: Sequence[Any]) -> Sequence[Array]:
         try:
@@ -327,10 +327,10 @@ class _Writer:
 
 
 def _is_plain_product(node: Node) -> bool:
-    """Whether it is the product of two matrices in a dtype of BLAS."""
+    """Whether it is the product of two matrices, both larger than a number, in a dtype of BLAS."""
     return (
         node.kernel == "BatchMatMul"
-        and len(node.inputs[0].shape) == len(node.inputs[1].shape) == 2
+        and all(len(value.shape) == 2 and value.shape != (1, 1) for value in node.inputs)
         and node.outputs[0].dtype.char not in HALVES
     )
 

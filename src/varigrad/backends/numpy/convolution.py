@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from varigrad.backends.numpy.matmul import product_of
 from varigrad.backends.numpy.windows import Pads, interior, output_lengths, padded, padded_shape, positions
 from varigrad.dtypes import Array
 
@@ -71,7 +72,7 @@ def conv(x: Array, filter: Array, strides: Lengths, dilations: Lengths, pads: Pa
     y = np.empty((x.shape[0], *output, filters), x.dtype)
     matrix = filter.reshape(-1, filters)
     for images, columns in _columns(x, tuple(window), strides, dilations, pads, output):
-        np.dot(columns, matrix, out=y[images].reshape(-1, filters))
+        product_of(columns, matrix, y[images].reshape(-1, filters))
     return y
 
 
@@ -81,7 +82,7 @@ def _conv_backprop_filter(
     *window, _, filters = filter_shape
     total: Array | None = None
     for images, columns in _columns(x, tuple(window), strides, dilations, pads, dy.shape[1:-1]):
-        part = columns.T.dot(dy[images].reshape(-1, filters))
+        part = product_of(columns.T, dy[images].reshape(-1, filters))
         total = part if total is None else np.add(total, part, out=total)
     if total is None:
         return np.zeros(filter_shape, x.dtype)
@@ -96,7 +97,7 @@ def _conv_backprop_input(
     dx = np.zeros(padded_shape(input_shape, pads), dy.dtype)
     # The products of one place in the window at a time are contiguous, and so quick to add.
     for place, under in positions(tuple(window), dy.shape[1:-1], strides, dilations):
-        dx[under] += rows.dot(filter[place].T).reshape(*dy.shape[:-1], channels)
+        dx[under] += product_of(rows, filter[place].T).reshape(*dy.shape[:-1], channels)
     return dx if dx.shape == input_shape else dx[interior(input_shape, pads)].copy()
 
 

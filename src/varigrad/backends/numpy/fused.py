@@ -10,7 +10,7 @@ import numpy as np
 from varigrad.backends.numpy.constants import constant
 from varigrad.backends.numpy.convolution import conv, depthwise_conv
 from varigrad.backends.numpy.elementwise import KERNELS as ELEMENTWISE
-from varigrad.backends.numpy.matmul import batch_mat_mul
+from varigrad.backends.numpy.matmul import batch_mat_mul, product_of
 from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]
@@ -33,7 +33,7 @@ def _fused_mat_mul(
     a: Array, b: Array, bias: Array | None = None, *, transpose_a: bool, transpose_b: bool, activation: str
 ) -> Array:
     if a.ndim == 2 == b.ndim and not (transpose_a or transpose_b):
-        y = a.dot(b)
+        y = product_of(a, b)
     else:
         y = batch_mat_mul(a, b, transpose_a, transpose_b)
     return _finish(y, bias, activation)

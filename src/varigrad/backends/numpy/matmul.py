@@ -9,7 +9,7 @@ import numpy as np
 
 from varigrad.dtypes import Array
 
-__all__ = ["KERNELS", "batch_mat_mul"]
+__all__ = ["KERNELS", "batch_mat_mul", "product_of"]
 
 
 def batch_mat_mul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
@@ -18,17 +18,22 @@ def batch_mat_mul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> A
         if transpose_b:
             b = b.T
         if a.ndim == 2:
-            return (a.T if transpose_a else a).dot(b)
+            return product_of(a.T if transpose_a else a, b)
         if not transpose_a and a.shape[-1] == b.shape[0]:
             # One matrix for the whole batch: the batch is just more rows.
             inner, columns = b.shape
             rows = prod(a.shape[:-1])
             product = np.empty((*a.shape[:-1], columns), a.dtype)
-            np.dot(a.reshape(rows, inner), b, out=product.reshape(rows, columns))
+            product_of(a.reshape(rows, inner), b, product.reshape(rows, columns))
             return product
     elif transpose_b:
         b = b.swapaxes(-1, -2)
     return np.matmul(a.swapaxes(-1, -2) if transpose_a else a, b)
+
+
+def product_of(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The product of two matrices. Of a factor that is one number NumPy's `dot` makes 0 where it is 0, even of NaN."""
+    return np.multiply(a, b, out) if a.size == 1 or b.size == 1 else np.dot(a, b, out)
 
 
 def _einsum(*operands: Array, equation: str) -> Array:
