@@ -17,10 +17,8 @@ _PRICE = 50  # a look may cost one part in so many of all time
 _SOONEST, _SELDOM = 50 * _MS, 10  # between looks that cost nothing, and how many times as long as they take
 _HASTE = 4  # times as soon comes the next look after a change of load
 _SLOWER = 1.25  # from which factor on the load is taken to have changed
-_SECOND, _FIRST = (
-    0.93,
-    0.97,
-)  # the second way is taken on below the one of the first's time, and given up above the other
+_TAKEN = 0.93  # of the first way's time: below it the second is taken
+_GIVEN_UP = 0.97  # of the second way's time: below it the first is
 _LARGE, _HOPELESS = 1 * _MS, 1.3  # a longer call that takes so many times as long does not owe it to being late
 _CLEARLY = 0.75  # below which one look is enough; otherwise two in a row must agree
 
@@ -69,9 +67,8 @@ class Choice:
 
     def _end_look(self, other: int, cost: int) -> None:
         """After some calls the other way: compares."""
-        is_first = self.second  # the present way
         gain = other / self._level
-        faster = gain < (_SECOND if is_first else 1 / _FIRST)
+        faster = gain < (_TAKEN if self.second else _GIVEN_UP)
         change = faster and (self._agreed or gain < _CLEARLY)
         self._agreed = faster and not change
         self._wait = 0 if self._agreed else max(_PRICE * cost, _SOONEST, _SELDOM * self._spent)
