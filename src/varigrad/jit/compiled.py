@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from varigrad.callers import warn_caller
 from varigrad.engine import NO_ATTRS
 from varigrad.jit.capture import Capture
+from varigrad.jit.collection import collection_paused
 from varigrad.jit.differentiation import Together
 from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.executors import check_executor
@@ -201,7 +202,8 @@ class CompiledFunction(Generic[P, R]):
                     f"jit: {self._name} changes a list, dict or dataclass that it is given, of which a compiled "
                     "function has a copy; return what is new"
                 )
-            return self._compile(capture, result, before, reason, key, leaves, objects)
+            with collection_paused():
+                return self._compile(capture, result, before, reason, key, leaves, objects)
         except Exception as error:  # whatever it is, the function has run
             self._leave_alone(key, error)
             return result
