@@ -9,7 +9,8 @@ a pass has several under way at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -135,6 +136,7 @@ def finish(steps: Sequence[Step], outputs: Sequence[View]) -> list[Step]:
     returned = {view.val.root for view in outputs}
     first = {val: at for at, step in reversed(list(enumerate(steps))) for val in reads_of(step)}
     last = last_reads(steps)
+    written = _writers(steps)
     for at, step in enumerate(steps):
         if not isinstance(step, Routine) or not isinstance(step.code, Contraction) or step.code.repeats:
             continue
@@ -148,7 +150,7 @@ def finish(steps: Sequence[Step], outputs: Sequence[View]) -> list[Step]:
             return last.get(val, -1) > then or val in returned
 
         finished = _finished(step, following, lasts)
-        if finished is not None and _may_wait(step, steps[at + 1 : then + 1]):
+        if finished is not None and _may_wait(step, at, then, written):
             result[at], result[then] = None, finished
     return [step for step in result if step is not None]
 
@@ -187,8 +189,19 @@ def _finished(step: Routine, group: Group, lasts: Callable[[Val], bool]) -> Rout
     return routine
 
 
-def _may_wait(step: Routine, following: Sequence[Step]) -> bool:
-    """Whether what a routine reads stays as it is until these steps have run, itself in the place of the last."""
-    roots = {view.val.root for view in step.inputs}
-    written = {val.root for other in following for val in results_of(other)}
-    return roots.isdisjoint(written)
+def _writers(steps: Sequence[Step]) -> dict[Val, list[int]]:
+    """Which steps write to each value's memory, in order."""
+    found: dict[Val, list[int]] = {}
+    for at, step in enumerate(steps):
+        for val in results_of(step):
+            found.setdefault(val.root, []).append(at)
+    return found
+
+
+def _may_wait(step: Routine, at: int, then: int, written: Mapping[Val, list[int]]) -> bool:
+    """Whether what a routine, the step `at`, reads stays as it is until it runs in the place of the step `then`."""
+    for view in step.inputs:
+        writers = written.get(view.val.root, [])
+        if bisect_right(writers, at) != bisect_right(writers, then):
+            return False
+    return True
