@@ -19,7 +19,7 @@ from varigrad.tensor import Tensor, Variable
 from varigrad.train import GradientAccumulator
 
 if TYPE_CHECKING:
-    from varigrad.layers.training.trainable import Trainable
+    from varigrad.layers.training.compilable import Compilable
 
 __all__ = ["AccumulatingRunner", "Refused", "Runner", "evaluation_of", "prediction_of", "training_of"]
 
@@ -148,7 +148,7 @@ def _measuring(work: _Work, counters: Sequence[_Counter | None], alone: set[int]
     return run
 
 
-def _held(model_ref: ref[Trainable]) -> Trainable:
+def _held(model_ref: ref[Compilable]) -> Compilable:
     """The model, which is there as long as somebody runs it; what it keeps does not keep it until that is compiled."""
     model = model_ref()
     assert model is not None
@@ -156,7 +156,7 @@ def _held(model_ref: ref[Trainable]) -> Trainable:
 
 
 def training_of(
-    model: Trainable,
+    model: Compilable,
     compiled: Compiled,
     optimizer: AnyOptimizer,
     weights: Sequence[Variable],
@@ -178,7 +178,7 @@ def training_of(
     return AccumulatingRunner(step, optimizer, update)
 
 
-def evaluation_of(model: Trainable, compiled: Compiled, jit: bool | None, refused: Refused) -> Runner:
+def evaluation_of(model: Compilable, compiled: Compiled, jit: bool | None, refused: Refused) -> Runner:
     """What a model gives outside of training, and how good that is."""
     goal, model_ref = compiled._replace(measures=[]), ref(model)
 
@@ -189,7 +189,7 @@ def evaluation_of(model: Trainable, compiled: Compiled, jit: bool | None, refuse
     return Runner(f"the evaluation of {model.name}", make_work, compiled.measures, jit, refused)
 
 
-def prediction_of(model: Trainable, jit: bool | None, refused: Refused) -> Deferred:
+def prediction_of(model: Compilable, jit: bool | None, refused: Refused) -> Deferred:
     """What a model gives for inputs outside of training."""
     model_ref = ref(model)
 

@@ -17,8 +17,8 @@ from varigrad.tensor import Tensor, Variable
 from varigrad.train.accumulation import GradientSums
 
 if TYPE_CHECKING:
+    from varigrad.layers.training.compilable import Compilable
     from varigrad.layers.training.compiled import Compiled
-    from varigrad.layers.training.trainable import Trainable
     from varigrad.train import Optimizer
 
 __all__ = ["Meter", "Results", "Seen", "counting", "run_batch", "train_step"]
@@ -45,7 +45,11 @@ class Seen(NamedTuple):
 
 
 def train_step(
-    model: Trainable, compiled: Compiled, batch: Batch, optimizer: Optimizer | GradientSums, weights: Sequence[Variable]
+    model: Compilable,
+    compiled: Compiled,
+    batch: Batch,
+    optimizer: Optimizer | GradientSums,
+    weights: Sequence[Variable],
 ) -> Results:
     """One step of training: the gradients of the loss, applied to the weights that are trained, or added up."""
     results: list[Results] = []
@@ -62,7 +66,7 @@ def train_step(
     return results[0]
 
 
-def run_batch(model: Trainable, compiled: Compiled, batch: Batch, training: bool) -> Results:
+def run_batch(model: Compilable, compiled: Compiled, batch: Batch, training: bool) -> Results:
     """The model's outputs for a batch, and their loss: the outputs' losses by their weights, and the penalties."""
     outputs, masks = _outputs(model, batch.x, training)
     losses: list[Tensor | None] = []
@@ -83,7 +87,7 @@ def run_batch(model: Trainable, compiled: Compiled, batch: Batch, training: bool
     return Results(cast("Tensor", total), losses, outputs, masks)
 
 
-def _outputs(model: Trainable, x: Any, training: bool) -> tuple[list[Tensor], list[Tensor | None]]:
+def _outputs(model: Compilable, x: Any, training: bool) -> tuple[list[Tensor], list[Tensor | None]]:
     if model.makes_mask:
         y, mask = model._run_masked(x, None, training)  # pyright: ignore[reportPrivateUsage]
     else:
