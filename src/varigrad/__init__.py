@@ -58,6 +58,7 @@ from varigrad.ops.slicing import *
 from varigrad.ops.sparse import sparse_to_dense as sparse_to_dense
 from varigrad.ops.spectral import *
 from varigrad.ops.trigonometry import *
+from varigrad.ops.values import *
 from varigrad.registry import *
 from varigrad.scopes import *
 from varigrad.tape import get_gradient as get_gradient

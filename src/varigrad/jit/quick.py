@@ -14,7 +14,7 @@ import numpy as np
 from varigrad.jit.guards import GONE
 from varigrad.jit.signature import PLAIN, fields_of, is_array
 from varigrad.jit.straight_line import Stale
-from varigrad.ops.creation import tensor
+from varigrad.ops.values import tensor
 from varigrad.tensor import Tensor, Variable
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from varigrad.jit.errors import JitError
-from varigrad.ops.creation import tensor
+from varigrad.ops.values import tensor
 from varigrad.tensor import Tensor, Variable
 
 __all__ = ["PLAIN", "Build", "describe", "fields_of", "flatten", "is_array", "replaced", "template_of", "untouched"]

@@ -9,9 +9,9 @@ from varigrad.keywords import takes_options
 from varigrad.layers import registry
 from varigrad.layers.arguments import number
 from varigrad.layers.registry import Serializable
-from varigrad.ops.creation import scalar
 from varigrad.ops.elementwise import abs, square
 from varigrad.ops.reduction import sum
+from varigrad.ops.values import scalar
 from varigrad.tensor import Tensor
 
 __all__ = ["L1L2", "Regularizer", "get_regularizer", "l1", "l1l2", "l2"]

@@ -31,6 +31,7 @@ from varigrad.ops import (
     slicing,
     spectral,
     trigonometry,
+    values,
 )
 from varigrad.ops.arguments import TensorLike
 from varigrad.tensor import Tensor, Variable
@@ -197,7 +198,7 @@ class TensorMethods:
     one_hot = creation.one_hot
     ones_like = creation.ones_like
     zeros_like = creation.zeros_like
-    variable = creation.variable
+    variable = values.variable
 
     # Reductions
     sum = reduction.sum

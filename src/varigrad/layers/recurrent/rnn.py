@@ -23,8 +23,9 @@ from varigrad.observe import observing
 from varigrad.ops.arguments import TensorLike, convert
 from varigrad.ops.assignment import assign
 from varigrad.ops.comparison import where
-from varigrad.ops.creation import variable, zeros
+from varigrad.ops.creation import zeros
 from varigrad.ops.shaping import reverse
+from varigrad.ops.values import variable
 from varigrad.tape import Tape
 from varigrad.tensor import Tensor, Variable, format_shape
 
