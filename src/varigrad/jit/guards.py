@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from varigrad.changes import COUNT
@@ -47,7 +48,7 @@ class Guards:
                 self._names[f"l{number}"] = container
                 terms.append(f"len(l{number}) == {length}")
         if self._contents:
-            self._names["contents_hold"] = self._contents_hold
+            self._names["contents_hold"] = partial(_hold, self._contents)
             terms.append("contents_hold()")
         # Whether nothing has changed, not even the identity of a number. May raise what looking things up may.
         self.same: Callable[[], bool] = eval(f"lambda: {' and '.join(terms)}", self._names)
@@ -58,9 +59,6 @@ class Guards:
             return self.same() or self.failure() is None
         except GONE:
             return False
-
-    def _contents_hold(self) -> bool:
-        return all(contents_of(value) == contents for value, contents, _ in self._contents)
 
     def failure(self) -> str | None:
         """What has changed, in words; None if nothing has but the identity of equal numbers."""
@@ -81,6 +79,10 @@ class Guards:
                 return f"{path} holds other values"
         self._names["count"] = COUNT.all
         return None
+
+
+def _hold(contents: Iterable[tuple[Any, Any, str]]) -> bool:
+    return all(contents_of(value) == held for value, held, _ in contents)
 
 
 def _looked_up(container: str, number: int, place: Place, names: dict[str, Any]) -> str:

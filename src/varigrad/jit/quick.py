@@ -49,7 +49,7 @@ def quick_call(trace: Trace, args: tuple[Any, ...], kwargs: Mapping[str, Any], l
     same = ["try:", " if not same():", "  return MISS", "except GONE:", " return MISS"]
     text = "\n ".join(["def quick(args, kwargs):", *checks.lines, *same, *run, f"return {result}"])
     exec(compile(text, f"<quick call of {trace.captured.name}>", "exec"), names)
-    return names["quick"]
+    return names.pop("quick")  # whose globals they are: it would keep itself
 
 
 def _run(trace: Trace, leaves: Sequence[Any], given: str, names: dict[str, Any]) -> tuple[list[str], str]:

@@ -44,7 +44,7 @@ def fetcher(
         items.append("*[owner.__dict__.copy() for owner in counting]")
     lines = ["def fetch(leaves):", " try:", f"  arrays = [{', '.join(items)}]", " except Gone:", "  return None"]
     exec("\n".join([*lines, *late, " return arrays"]), names)
-    return names["fetch"]
+    return names.pop("fetch")  # whose globals they are: it would keep itself
 
 
 def _ask(
