@@ -24,6 +24,10 @@ SHAPES = [
     (320, 65, 96),
     (20, 65, 300),
     (20, 1024, 300),
+    (280, 70, 90),
+    (288, 1040, 40),
+    (288, 1031, 40),
+    (40, 1031, 64),
 ]
 
 
@@ -122,7 +126,7 @@ def test_batches_of_several_axes(batch, rows, transpose_a, transpose_b, assert_n
     assert_native_as_eager(lambda a, b: vg.mat_mul(a, b, transpose_a, transpose_b), a, b)
 
 
-@pytest.mark.parametrize("shape", [(2, 1_000_000, 2), (32, 78_400, 32)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 1_000_000, 2), (32, 78_400, 32), (32, 78_401, 32)], ids=str)
 def test_long_sums_of_products_keep_their_digits(shape, compile_native):
     m, k, n = shape
     x, y = np.random.default_rng(1).uniform(0, 2, (m, k)).astype("f"), np.ones((k, n), "f")

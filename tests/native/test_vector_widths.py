@@ -41,6 +41,8 @@ FUNCTIONS = {
     "running": (lambda x: [vg.cumsum(x, 0), vg.cumprod(x, 1), *vg.topk(x, 3), vg.arg_min(x, 0)], (9, 37)),
     "products": (lambda x, y: [vg.mat_mul(x, y), vg.mat_mul(y, x), vg.mat_mul(x, x, False, True)], (33, 50), (50, 33)),
     "packed": (lambda x, y: [vg.mat_mul(x, y), vg.mat_mul(y, x, True, True)], (70, 96), (96, 64)),
+    "gathered": (lambda x, y: vg.mat_mul(x, y, True), (70, 280), (70, 44)),
+    "in unequal parts": (lambda x, y: [vg.mat_mul(x, y), vg.mat_mul(y, x, True, True)], (16, 1031), (1031, 33)),
     "convolution": (lambda x, f: vg.conv2d(x, f, 1, "same"), (2, 11, 12, 3), (3, 3, 3, 20)),
     "pooling": (lambda x: [vg.max_pool(x, 2, 2, "same"), vg.avg_pool(x, 2, 2, "valid")], (2, 7, 9, 5)),
 }

@@ -61,10 +61,13 @@ class Contraction(NamedTuple):
     """One such sum of products. The last axis of rows is that which tiles are cut from.
 
     The first `repeats` axes that are summed over go around everything else: what they bring is added to the result in
-    memory. That is for long sums whose factors only fit the cache a part at a time.
+    memory. That is for long sums whose factors only fit the cache a part at a time, and `rest` is how long the last of
+    these parts is, where it is shorter and not counted among the others.
 
     b may be packed: `strip` is then how far apart its strips lie, each of `strip_width` of n. Or it is packed here, one
-    strip at a time, into memory that stays in the cache: `across` is then the stride of n in it.
+    strip at a time, into memory that stays in the cache: `across` is then the stride of n in it. Of a, whose rows lie
+    side by side then, each group of rows is brought into such memory, if they are `gathered`: lines that are far apart
+    push each other out of the cache.
     """
 
     rows: tuple[Row, ...]
@@ -73,8 +76,10 @@ class Contraction(NamedTuple):
     kind: Kind
     lanes: int
     repeats: int = 0
+    rest: int = 0
     strip: int = 0
     across: int = 0
+    gathered: bool = False
 
     @classmethod
     def of(
@@ -85,15 +90,17 @@ class Contraction(NamedTuple):
         kind: Kind,
         lanes: int,
         repeats: int = 0,
+        rest: int = 0,
         strip: int = 0,
         across: int = 0,
+        gathered: bool = False,
     ) -> Contraction:
         """The same with fewer axes, where two are gone through as one."""
         merged = [*inner[:repeats], *_merged(inner[repeats:])]
         fewer = [*rows[:1], *_merged(rows[1:])] if len(rows) > 1 else list(rows)
         if fewer[-1].b:
             fewer.append(rows[-1])  # one row: a tile's rows share what they are multiplied by, those of a batch do not
-        return cls(tuple(fewer), tuple(merged), n, kind, lanes, repeats, strip, across)
+        return cls(tuple(fewer), tuple(merged), n, kind, lanes, repeats, rest, strip, across, gathered)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -130,7 +137,8 @@ class Contraction(NamedTuple):
     @property
     def work(self) -> int:
         """How much there is to do, in elements computed."""
-        return prod([axis.size for axis in (*self.rows, *self.inner)]) * self.n // 4
+        summed = prod([axis.size for axis in self.inner]) + self.rest
+        return prod([axis.size for axis in self.rows]) * summed * self.n // 4
 
     @property
     def _tile(self) -> tuple[int, int]:
@@ -159,12 +167,21 @@ class _Writer:
         self.strip_index: Index = 0
         self.finish = finish
         self.start: Places = [0, 0, 0, *(finish.strides(0) if finish else ())]
-        self.inner = plan.inner[plan.repeats :]
+        longest = plan.inner[-1].size
         if plan.across:
-            (along,) = self.inner
             self.pitch = self.lanes * self.strip
-            self.packed = code.allocate(plan.kind, along.size * self.pitch * plan.group)
-            self.inner = (along._replace(b=self.pitch),)
+            self.packed = code.allocate(plan.kind, longest * self.pitch * plan.group)
+        if plan.gathered:
+            self.line = -(-plan.rows[-1].size // plan.lanes) * plan.lanes
+            self.near = code.allocate(plan.kind, longest * self.line)
+        self.sum_along(plan.inner[-1])
+
+    def sum_along(self, axis: Inner) -> None:
+        """Has sums run along this axis at last, in the memory that factors are brought to."""
+        plan = self.plan
+        self.along = axis
+        near = axis._replace(a=self.line) if plan.gathered else axis
+        self.inner = (*plan.inner[plan.repeats : -1], near._replace(b=self.pitch) if plan.across else near)
 
     def run(self, begin: Index, end: Index) -> None:
         plan = self.plan
@@ -173,6 +190,10 @@ class _Writer:
             return
         self.clear(begin, end)
         self.repeat(plan.inner[: plan.repeats], self.start, begin, end)
+        if plan.rest:
+            (parts,) = plan.inner[: plan.repeats]
+            self.sum_along(self.along._replace(size=plan.rest))
+            self.pass_over(self.moved(self.start, Row(1, parts.a, parts.b, 0), parts.size), begin, end)
 
     def repeat(self, inner: Sequence[Inner], places: Places, begin: Index, end: Index) -> None:
         if not inner:
@@ -189,6 +210,9 @@ class _Writer:
         if outer:
             with self.code.loop(begin, end) as index:
                 places = self.moved(places, outer[0], index)
+                if plan.gathered:
+                    self.gather(places[0], last.size)
+                    places = [0, *places[1:]]
                 if plan.across:
                     self.over(outer[1:], places, lambda at: self.packed_groups(at, last, 0, plan.groups))
                     return
@@ -199,6 +223,15 @@ class _Writer:
             self.packed_groups(places, last, begin, end)
         else:
             self.strips(begin, end, lambda n, width: self.tiles(places, last, n, width))
+
+    def gather(self, a: Index, rows: int) -> None:
+        """Brings the numbers of so many rows, from a place on, into memory that is near."""
+        code, kind, lanes = self.code, self.plan.kind, self.plan.lanes
+        with code.loop(0, self.along.size) as k:
+            source, target = code.plus(a, code.times(k, self.along.a)), code.times(k, self.line)
+            for first in range(0, rows, lanes):
+                x = code.load(self.a, code.plus(source, first), kind, lanes, min(lanes, rows - first))
+                code.store(x, self.near, code.plus(target, first))
 
     def packed_groups(self, places: Places, last: Row, begin: Index, end: Index) -> None:
         """Groups of strips: packed, and gone through by all tiles."""
@@ -216,15 +249,14 @@ class _Writer:
 
     def place_in_packed(self, first: Index) -> Index:
         """Where the strip that is being gone through lies, in a group that begins with the `first`."""
-        code, size = self.code, self.pitch * self.inner[0].size
+        code, size = self.code, self.pitch * self.along.size
         if isinstance(self.strip_index, int) and isinstance(first, int):
             return (self.strip_index - first) * size
         return code.times(code.pure(f"sub i64 {self.strip_index}, {first}"), size)
 
     def pack(self, b: Index, first: Index, following: Index) -> None:
         """Packs strips, from the first to the one before the following."""
-        plan, code = self.plan, self.code
-        (along,) = plan.inner[plan.repeats :]
+        plan, code, along = self.plan, self.code, self.along
         steps, width = (along.b, plan.across), self.lanes * self.strip
 
         def strip(n: Index, width: int) -> None:
@@ -357,12 +389,13 @@ class _Writer:
             return
         kind, lanes = self.plan.kind, self.lanes
         firsts = range(0, width, lanes)
+        source = self.near if self.plan.gathered else self.a
         if self.plan.across:
             strip = [code.load(self.packed, code.plus(b, first), kind, lanes) for first in firsts]
         else:
             strip = [code.load(self.b, code.plus(b, f), kind, lanes, min(lanes, width - f)) for f in firsts]
         for r, line in enumerate(sums):
-            x = code.splat(code.load(self.a, code.plus(a, r * row.a), kind), lanes)
+            x = code.splat(code.load(source, code.plus(a, r * row.a), kind), lanes)
             for y, accumulator in zip(strip, line, strict=True):
                 accumulator.take_product(x, y)
 

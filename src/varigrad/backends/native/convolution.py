@@ -81,7 +81,7 @@ def _summed(
     repeats: int = 0,
     strip: int = 0,
 ) -> View:
-    code = Contraction.of(rows, inner, n, x.kind, lanes_of(x.kind.size), repeats, strip)
+    code = Contraction.of(rows, inner, n, x.kind, lanes_of(x.kind.size), repeats, strip=strip)
     return b.routine(code, [x, y], shape, parts=code.parts)
 
 

@@ -24,6 +24,7 @@ _PACKED = 1 << 18
 # Elements from which a first factor whose columns lie side by side is turned around.
 _REARRANGED = 1 << 14
 _LONG = 1024  # sums from which on are taken in blocks
+_LONGEST = 512  # of them
 _FEW_ROWS = 12  # which go through the second factor so seldom that it stays as it is
 _MANY_ROWS = 256
 
@@ -70,11 +71,12 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape, order: Sequence[int] |
     if m == 1 and y.strides[-1] != 1 and y.strides[-2] == 1:
         return _swapped(_times_vector(b, _swapped(y), _swapped(x)))
     lanes = lanes_of(x.kind.size)
-    if x.strides[-1] != 1 and x.strides[-2] == 1 and k % lanes == 0 and m * k >= _REARRANGED and m * k * n >= _PACKED:
+    together = 0 if batch else _together(m, n, lanes)
+    gathered = x.strides[-1] != 1 and x.strides[-2] == 1 and m * k >= _REARRANGED and m * k * n >= _PACKED
+    if gathered and not together and k % lanes == 0:
         turned = packed(b, x, k, lanes)
         x = View(turned.val, x.shape, (*turned.strides[:-3], *turned.strides[-2:]), turned.offset)
-    block = next((size for size in range(512, 255, -1) if k % size == 0), k) if k >= _LONG else k
-    together = 0 if batch else _together(m, n, lanes)
+    block = _block(k)
     often = m >= _FEW_ROWS and m * k * n >= _PACKED
     across = 0
     if not together and block * 2 * lanes * x.kind.size <= MOST_PACKED:
@@ -91,9 +93,18 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape, order: Sequence[int] |
     if together:
         rows.append(Row(m // together, together * x.strides[-2], 0, together * down))
     rows.append(Row(together or m, x.strides[-2], 0, down))
-    code = Contraction.of(rows, inner, n, x.kind, lanes, len(inner) - 1, factor.strip, across)
+    code = Contraction.of(
+        rows, inner, n, x.kind, lanes, len(inner) - 1, k % block, factor.strip, across, gathered and together > 0
+    )
     made = b.routine(code, [x, factor.view], memory, parts=code.parts)
     return View(made.val, shape, tuple(steps[axis] for axis in range(len(shape))))
+
+
+def _block(k: int) -> int:
+    """In blocks of how many a sum is taken: all alike if there is a size for that, or all but the last."""
+    if k < _LONG:
+        return k
+    return next((size for size in range(_LONGEST, _LONGEST // 2 - 1, -1) if k % size == 0), -(-k // -(-k // _LONGEST)))
 
 
 def _together(m: int, n: int, lanes: int) -> int:

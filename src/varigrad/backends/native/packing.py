@@ -16,6 +16,8 @@ from varigrad.backends.native.operations import Shape, View, dense
 
 __all__ = ["Factor", "pack_strip", "packed", "second_factor"]
 
+_LINE = 64  # bytes that a cache takes in together
+
 
 class Factor(NamedTuple):
     """Where a product finds its second factor [..., k, n]: the strides of what comes before, that of k, and that of its
@@ -145,28 +147,49 @@ def _turn(
     kind: Kind,
     lanes: int,
 ) -> None:
-    """Copies [k, width] numbers whose columns lie side by side, a step apart, to rows that do, another step apart."""
+    """Copies [k, width] numbers whose columns lie side by side, a step apart, to rows that do, another step apart.
+
+    Whole lines of the cache are read and written at a time: rows whose distance is a power of two push each other out.
+    """
     (k, width), (across, pitch) = size, steps
-    rest = k % lanes
-    for active in sorted({lanes, width % lanes or lanes}, reverse=True):
-        begin, end = (0, width - width % lanes) if active == lanes else (width - active, width)
-        if begin == end:
-            continue
-        with code.loop(begin, end, lanes) as column:
-            source = code.plus(places[0], code.times(column, across))
-            target = code.plus(places[1], column)
-            with code.loop(0, k - rest, lanes) as row:
+    line = max(lanes, _LINE // kind.size)
+
+    def squares(row: Index, down: int, column: Index, along: int) -> None:
+        active = min(lanes, along)
+        for first in range(0, down, lanes):
+            for side in range(0, along, lanes):
+                source = code.plus(code.plus(places[0], row), first)
                 lines = [
-                    code.load(pointers[0], code.plus(code.plus(source, row), lane * across), kind, lanes)
+                    code.load(
+                        pointers[0], code.plus(source, code.times(code.plus(column, side + lane), across)), kind, lanes
+                    )
                     for lane in range(active)
                 ]
                 lines += lines[:1] * (lanes - active)
-                at = code.plus(target, code.times(row, pitch))
+                target = code.plus(code.plus(places[1], column), side)
                 for lane, x in enumerate(_transposed(code, lines)):
-                    code.store(x, pointers[1], code.plus(at, lane * pitch))
-            for row in range(k - rest, k):
-                x = code.gather(pointers[0], code.plus(source, row), across, kind, lanes, active)
-                code.store(x, pointers[1], code.plus(target, row * pitch))
+                    code.store(x, pointers[1], code.plus(target, code.times(code.plus(row, first + lane), pitch)))
+
+    for first, last, down in _cuts(k, lanes, line):
+        if down < lanes:
+            continue
+        with code.loop(first, last, down) as row:
+            for begin, end, along in _cuts(width, lanes, line):
+                with code.loop(begin, end, along) as column:
+                    squares(row, down, column, along)
+    for row in range(k - k % lanes, k):
+        for begin, end, along in _cuts(width, lanes, lanes):
+            with code.loop(begin, end, along) as column:
+                source = code.plus(code.plus(places[0], row), code.times(column, across))
+                x = code.gather(pointers[0], source, across, kind, lanes, along)
+                code.store(x, pointers[1], code.plus(code.plus(places[1], column), row * pitch))
+
+
+def _cuts(size: int, lanes: int, line: int) -> list[tuple[int, int, int]]:
+    """From where to where one goes in whole lines, in whole vectors, and in what is left, and the steps."""
+    whole, vectors = size - size % line, size - size % lanes
+    cuts = [(0, whole, line), (whole, vectors, lanes), (vectors, size, size - vectors)]
+    return [cut for cut in cuts if cut[0] < cut[1]]
 
 
 def _transposed(code: Code, lines: list[Operand]) -> list[Operand]:
