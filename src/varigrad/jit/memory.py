@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -34,36 +34,68 @@ def plan(intervals: Sequence[Interval]) -> Plan:
     Plan(offsets=[0, 64, 0], size=128)
     """
     offsets = [0] * len(intervals)
-    free: list[tuple[int, int]] = []  # (offset, size) of gaps that do not touch, in order
+    gaps = _Gaps()
     size = 0
     alive: list[tuple[int, int, int]] = []  # (end, offset, size), a heap
     for index in sorted(range(len(intervals)), key=lambda i: intervals[i].start):
         interval = intervals[index]
         while alive and alive[0][0] < interval.start:
             _, offset, length = heappop(alive)
-            _give_back(free, offset, length)
+            gaps.add(offset, length)
         needed = -(-interval.size // ALIGNMENT) * ALIGNMENT
-        at = min((at for at, gap in enumerate(free) if gap[1] >= needed), key=lambda at: free[at][1], default=None)
-        if at is not None:
-            offset, length = free.pop(at)
-            if length > needed:
-                free.insert(at, (offset + needed, length - needed))
-        else:
-            # A gap at the arena's end grows.
-            offset = free.pop()[0] if free and sum(free[-1]) == size else size
+        offset = gaps.take(needed)
+        if offset is None:
+            offset = gaps.take_at_end(size)  # a gap at the arena's end grows
             size = offset + needed
         offsets[index] = offset
         heappush(alive, (interval.end, offset, needed))
     return Plan(offsets, size)
 
 
-def _give_back(free: list[tuple[int, int]], offset: int, size: int) -> None:
-    """Adds a gap, as one with those that it touches."""
-    at = bisect_left(free, (offset, 0))
-    if at < len(free) and offset + size == free[at][0]:
-        size += free.pop(at)[1]
-    if at and sum(free[at - 1]) == offset:
-        at -= 1
-        before, length = free.pop(at)
-        offset, size = before, length + size
-    free.insert(at, (offset, size))
+class _Gaps:
+    """Gaps that do not touch, found by their size, their beginning and their end."""
+
+    def __init__(self) -> None:
+        self._by_size: list[tuple[int, int]] = []  # (size, offset), in order
+        self._sizes: dict[int, int] = {}  # by offset
+        self._starts: dict[int, int] = {}  # the offset of the gap that ends at a place
+
+    def add(self, offset: int, size: int) -> None:
+        """Adds a gap, as one with those that it touches."""
+        if not size:
+            return
+        if offset + size in self._sizes:
+            size += self._remove(offset + size)
+        if offset in self._starts:
+            offset = self._starts[offset]
+            size += self._remove(offset)
+        self._insert(offset, size)
+
+    def take(self, size: int) -> int | None:
+        """The offset of a part of the smallest gap that fits, the first of several; None if none does."""
+        at = bisect_left(self._by_size, (size, 0))
+        if at == len(self._by_size):
+            return None
+        length, offset = self._by_size[at]
+        self._remove(offset)
+        if length > size:
+            self._insert(offset + size, length - size)
+        return offset
+
+    def take_at_end(self, end: int) -> int:
+        """The offset of the gap that ends at a place, which is one no longer; the place itself if there is none."""
+        offset = self._starts.get(end, end)
+        if offset != end:
+            self._remove(offset)
+        return offset
+
+    def _insert(self, offset: int, size: int) -> None:
+        insort(self._by_size, (size, offset))
+        self._sizes[offset] = size
+        self._starts[offset + size] = offset
+
+    def _remove(self, offset: int) -> int:
+        size = self._sizes.pop(offset)
+        del self._starts[offset + size]
+        del self._by_size[bisect_left(self._by_size, (size, offset))]
+        return size
