@@ -5,11 +5,14 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import varigrad as vg
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -86,6 +89,37 @@ def test_a_program_is_called_from_several_threads(compile_native):
         found = list(pool.map(lambda x: compiled(vg.tensor(x), w)[0], inputs))
     for x, y in zip(inputs, found, strict=True):
         np.testing.assert_allclose(y, np.maximum(x @ w.numpy(), 0).sum(1), rtol=1e-4)
+
+
+def test_workers_sleep_and_wake_while_several_threads_call():
+    code = """
+        import random, threading, time
+        from concurrent.futures import ThreadPoolExecutor
+        from pathlib import Path
+        import numpy as np
+        import varigrad as vg
+        from tests.jit.random_graphs import share_everything
+        share_everything()
+        numbers = np.random.default_rng(0)
+        w = numbers.normal(size=(96, 80)).astype("f")
+        inputs = [numbers.normal(size=(64, 96)).astype("f") for _ in range(8)]
+        compiled = vg.jit(lambda x, w: vg.relu(vg.mat_mul(x, w)).sum(1), executor="native")
+        def call(number):
+            x = inputs[number % 8]
+            right = np.maximum(x @ w, 0).sum(1)
+            np.testing.assert_allclose(compiled(vg.tensor(x), vg.tensor(w)).numpy(), right, rtol=1e-3, atol=1e-3)
+            time.sleep(random.Random(number).choice([0, 0, 1e-4, 1e-3]))
+        call(0)
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(call, range(3000)))
+        workers = [t.native_id for t in threading.enumerate() if t.name.startswith("varigrad worker")]
+        for worker in workers:
+            stat = Path(f"/proc/self/task/{worker}/stat")
+            while stat.read_text().rpartition(")")[2].split()[0] != "S":
+                time.sleep(0.01)
+    """
+    environment = {**os.environ, "VARIGRAD_NUM_THREADS": "3"}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=True, cwd=ROOT, timeout=300)
 
 
 def test_large_steps_are_the_same_on_one_thread_and_on_two():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from varigrad.backends.native.runtime import POOL_SIZE, SEMAPHORE, WORKER
+from varigrad.backends.native.sharing import POOL_SIZE, SEMAPHORE, WORKER
 
 if TYPE_CHECKING:
     from varigrad.backends.native.machine import Library
