@@ -52,6 +52,7 @@ class Capture(Observer):
         self.numbers = NumberLog()
         self.variables: dict[int, Variable] = {}
         self.stand_ins: list[Any] = []  # what the step gets in place of each leaf
+        self.disposed: list[int] = []  # leaves of which the stand-in was disposed of
         self._values: dict[int, Value] = {}  # of tensors that are no variables, by the tensor's id
         self._current: dict[int, Value] = {}  # of variables, by id
         self._earlier: dict[tuple[int, int], Value] = {}  # of variables before an update, by id and array
@@ -135,6 +136,7 @@ class Capture(Observer):
                 self.unfit.append(f"it disposes of the variable {tensor.name!r}")
             elif tensor.id in self._leaf_of:
                 self.unfit.append("it disposes of an argument")
+                self.disposed.append(self._leaf_of[tensor.id])
             elif tensor.id < self._first_id:
                 self.unfit.append("it disposes of a tensor made outside")
 

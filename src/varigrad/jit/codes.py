@@ -13,6 +13,7 @@ __all__ = ["Mentions", "is_library", "is_of_library", "mentions"]
 _GLOBAL = frozenset(["LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"])
 _ENCLOSING = frozenset(["LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"])
 _ATTRIBUTE = frozenset(["LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR"])
+_CALLING = frozenset(["CALL", "PRECALL", "PUSH_NULL"])  # those of a call without arguments have none either
 _LIBRARIES = frozenset(sys.stdlib_module_names) | {"varigrad", "numpy", "scipy", "pytest", "_pytest"}
 
 
@@ -20,12 +21,13 @@ class Mentions(NamedTuple):
     """Names in a piece of code, and in the functions defined in it.
 
     `chains` are the dotted names that start with a global or an enclosing function's variable, such as
-    `("np", "random", "normal")`, and the globals and variables alone.
+    `("np", "random", "normal")`, and the globals and variables alone; `called_bare`, those called without arguments.
     """
 
     globals: frozenset[str]
     attributes: frozenset[str]
     chains: frozenset[tuple[str, ...]]
+    called_bare: frozenset[tuple[str, ...]]
 
 
 @lru_cache(maxsize=4096)
@@ -34,6 +36,7 @@ def mentions(code: CodeType) -> Mentions:
     global_names: set[str] = set()
     attributes: set[str] = set()
     chains: set[tuple[str, ...]] = set()
+    bare: set[tuple[str, ...]] = set()
     chain: tuple[str, ...] = ()
     for instruction in dis.get_instructions(code):
         name = instruction.opname
@@ -45,6 +48,9 @@ def mentions(code: CodeType) -> Mentions:
         elif name in _ATTRIBUTE:
             attributes.add(instruction.argval)
             chain = (*chain, instruction.argval) if chain else ()
+        elif name in _CALLING and not instruction.arg:
+            if chain and name == "CALL":
+                bare.add(chain)
         else:
             chain = ()
         if chain:
@@ -55,7 +61,8 @@ def mentions(code: CodeType) -> Mentions:
             global_names |= inner.globals
             attributes |= inner.attributes
             chains |= inner.chains
-    return Mentions(frozenset(global_names), frozenset(attributes), frozenset(chains))
+            bare |= inner.called_bare
+    return Mentions(frozenset(global_names), frozenset(attributes), frozenset(chains), frozenset(bare))
 
 
 def is_of_library(function: FunctionType) -> bool:

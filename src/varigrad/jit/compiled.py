@@ -29,6 +29,7 @@ from varigrad.jit.surroundings import Surroundings, look_around
 from varigrad.jit.trace import Trace, variable_places
 from varigrad.jit.trials import compared
 from varigrad.observe import OBSERVERS, Observer, observing
+from varigrad.scopes import dispose
 from varigrad.tape import Tape
 from varigrad.tensor import Tensor, Variable
 
@@ -68,6 +69,7 @@ class CompiledFunction(Generic[P, R]):
         self._history: deque[str] = deque(maxlen=_TOLD)
         self._compilations = 0
         self._lock = threading.RLock()
+        self._is_warned = False  # of what it asks of the world
         together = functools.partial(CompiledFunction[..., Any], executor=executor, lenient=True)
         self._together = Together(function, together)
         self._quick: QuickCall = never  # that of the trace that ran last
@@ -192,8 +194,11 @@ class CompiledFunction(Generic[P, R]):
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
         capture = Capture(self._name, leaves, _labels(self.function, args, kwargs, len(leaves)), self.lenient)
         given, named = replaced(args, kwargs, capture.stand_ins)
-        with observing(capture):
-            result = self.function(*given, **named)  # pyright: ignore[reportCallIssue]
+        try:
+            with observing(capture):
+                result = self.function(*given, **named)  # pyright: ignore[reportCallIssue]
+        finally:
+            dispose([leaves[position] for position in capture.disposed])
         try:
             if capture.refusal is not None:
                 raise JitError(capture.refusal)
@@ -241,6 +246,7 @@ class CompiledFunction(Generic[P, R]):
             self._history.append(reason)
             if not self.lenient:
                 self._warn_if_often(traces, reason)
+                self._warn_of_the_outside(after)
         return build(capture.output_tensors, leaves)
 
     def _leave_alone(self, key: Any, error: Exception) -> None:
@@ -285,6 +291,16 @@ class CompiledFunction(Generic[P, R]):
             warn_caller(
                 f"jit: {self._name} was compiled {_OFTEN} times for the same arguments, last because {reason}; pass "
                 "what changes as an argument, or keep it in a variable",
+                JitWarning,
+            )
+
+    def _warn_of_the_outside(self, surroundings: Surroundings) -> None:
+        """Warns once of what the function asks of the world outside the program."""
+        if surroundings.asked and not self._is_warned:
+            self._is_warned = True
+            warn_caller(
+                f"jit: {self._name} uses {' and '.join(surroundings.asked)}, which happens when it is compiled and at "
+                "no other call; do that outside, and pass what it gives as an argument",
                 JitWarning,
             )
 
@@ -441,7 +457,8 @@ def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -
 
     Inside, tensors have no values yet, so `float(x)`, `if x > 0` and the like are errors that name the line. A function
     that changes something besides tensors and variables each time it runs (a counter, a list) is left as it is, with a
-    warning; to change a container that was passed to it is an error. Printing happens at the first call only.
+    warning; to change a container that was passed to it is an error. Printing happens at the first call only, and so
+    does what asks the world outside the program for something, such as a file or `os.environ`, with a warning.
 
     Args:
         f: A function of tensors, arrays, numbers, containers of these (lists, tuples, dicts, dataclasses), and other

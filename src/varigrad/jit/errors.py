@@ -19,7 +19,7 @@ class JitError(VariGradError):
 
 
 class JitWarning(UserWarning):
-    """A compiled function runs slower than it could; the message says why and what to do.
+    """A compiled function runs slower than it could, or with what it has read once; the message says what to do.
 
     >>> import warnings
     >>> import varigrad as vg

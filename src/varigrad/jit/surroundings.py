@@ -9,7 +9,6 @@ or `randomness.NextSeed`, unless the function's own code mentions it.
 
 from __future__ import annotations
 
-import datetime
 import functools
 import operator
 import random
@@ -32,6 +31,7 @@ from varigrad.changes import Counted
 from varigrad.dtypes import Array
 from varigrad.jit.codes import is_library, is_of_library, mentions
 from varigrad.jit.errors import JitError
+from varigrad.jit.outside import asked_outside, check_no_clock
 from varigrad.jit.signature import PLAIN
 from varigrad.tensor import Tensor
 
@@ -83,6 +83,7 @@ class Surroundings(NamedTuple):
     seen: set[int]
     hosts: set[int]
     mentioned: _Mentioned
+    asked: list[str]
 
     def with_vouched_of(self, earlier: Surroundings) -> Surroundings:
         """These, but vouched places as they were earlier: what a call found there decides what it did."""
@@ -170,7 +171,10 @@ def look_around(
     if "numpy.random" in sys.modules:
         streams.append(("NumPy's random numbers", _state_of_numpy, _state_of_numpy()))
     places = list(walk.places.values())
-    return Surroundings(places, walk.containers, walk.contents, streams, walk.looked_into, walk.hosts, walk.mentioned)
+    asked = list(walk.asked)
+    return Surroundings(
+        places, walk.containers, walk.contents, streams, walk.looked_into, walk.hosts, walk.mentioned, asked
+    )
 
 
 class _Walk:
@@ -199,6 +203,7 @@ class _Walk:
         self.streams: list[tuple[str, Callable[[], Any], Any]] = []
         self.looked_into: set[int] = set()
         self.hosts: set[int] = set()
+        self.asked: dict[str, None] = {}
         self._seen: dict[int, Any] = {}
         self._classes: set[tuple[type, bool]] = set()
         self._of_classes: dict[type, tuple[list[str], list[str]]] = {}
@@ -306,7 +311,8 @@ class _Walk:
         self.everything |= bool(mentioned.globals & _BY_ANY_NAME or mentioned.attributes & _BY_ANY_NAME)
         self.looked_into.add(id(function.__globals__))
         for chain in mentioned.chains:
-            _check_no_clock(chain, function)
+            check_no_clock(chain, function)
+        self.asked |= dict.fromkeys(asked_outside(mentioned, function))
         for name in sorted(mentioned.globals & function.__globals__.keys()):
             self.note(operator.getitem, function.__globals__, name, name)
 
@@ -407,24 +413,4 @@ def _check_no_stream(value: Any, path: str) -> None:
         raise JitError(
             f"jit: {path} is a {type(value).__name__}, and a compiled function would take an item from it only once; "
             "take the item outside and pass it as an argument"
-        )
-
-
-def _check_no_clock(chain: tuple[str, ...], function: FunctionType) -> None:
-    """`chain` is a dotted name in the function's code, or in that of functions defined in it."""
-    value: Any = function.__globals__.get(chain[0])
-    if chain[0] in function.__code__.co_freevars:
-        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(chain[0])]
-        value = getattr(cell, "cell_contents", None)
-    for name in chain[1:]:
-        value = getattr(value, name, None)
-    if not isinstance(value, BuiltinFunctionType):
-        return
-    owner: Any = value.__self__
-    of_dates = owner in (datetime.date, datetime.datetime) and value.__name__ in ("now", "today", "utcnow")
-    if of_dates or value.__module__ == "time":
-        raise JitError(
-            f"jit: {'.'.join(chain)} in {function.__qualname__} "
-            f"({function.__code__.co_filename}:{function.__code__.co_firstlineno}) gives the time, and a compiled "
-            "function would ask only once; measure outside, or pass the value as an argument"
         )
