@@ -428,3 +428,27 @@ def test_the_wrong_arguments_are_what_python_says():
             f(*args, **kwargs)
     with pytest.raises(TypeError, match="static_argnums"):
         vg.jit(lambda x: x, static_argnums=0)
+
+
+def test_an_argument_that_is_disposed_of_inside_is_gone_as_in_eager_mode():
+    def last_use(x, fail=False):
+        y = x * 2
+        x.dispose()
+        if fail:
+            raise KeyError("mine")
+        return y
+
+    compiled = vg.jit(last_use)
+
+    def call_all():
+        for _ in range(5):
+            x = X.clone()
+            assert compiled(x).tolist() == [2, 4]
+            assert x.is_disposed
+
+    with pytest.warns(vg.JitWarning, match="disposes of an argument"):
+        call_all()
+    x = X.clone()
+    with pytest.raises(KeyError, match="mine"):
+        compiled(x, fail=True)
+    assert x.is_disposed
