@@ -45,13 +45,14 @@ define ptr @{_NAME}(ptr %self, ptr %list) {{
 
 
 class Entry:
-    """The memory of one call at a time, and what runs the program in it."""
+    """The memory of one call at a time, and what runs the program in it, on one thread or on several."""
 
-    __slots__ = ("enter", "state")
+    __slots__ = ("enter", "enter_shared", "state")
 
-    def __init__(self, state: State, enter: Enter) -> None:
+    def __init__(self, state: State, enter: Enter, enter_shared: Enter | None = None) -> None:
         self.state = state
         self.enter = enter
+        self.enter_shared = enter_shared or enter
 
 
 class _MethodDef(ctypes.Structure):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from varigrad.backends.native.entry import Entry, make_builtin
+from varigrad.backends.native.checking import IndexCheck
+from varigrad.backends.native.entry import Enter, Entry, make_builtin
 from varigrad.backends.native.fetching import fetcher
 from varigrad.backends.native.finishing import finish
-from varigrad.backends.native.fusion import Step, fuse
+from varigrad.backends.native.fusion import Step, fuse, results_of
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.kernels import Kernels, Segment
 from varigrad.backends.native.lowering import Lowered, lower
 from varigrad.backends.native.machine import Library, assembly, build
-from varigrad.backends.native.operations import HostCall, Origin, Routine
+from varigrad.backends.native.operations import HostCall, Origin, Routine, Val
 from varigrad.backends.native.places import Places
 from varigrad.backends.native.runtime import ENTER, arrays_can_be_read
 from varigrad.backends.native.state import State
@@ -27,8 +27,9 @@ from varigrad.backends.native.tuning import Choice
 from varigrad.dtypes import Array
 from varigrad.engine import active_kernels, own, run_quietly
 from varigrad.errors import VariGradError
-from varigrad.jit.graph import HOST, Graph, Node, owners
-from varigrad.jit.straight_line import Stale
+from varigrad.jit.effects import Effects
+from varigrad.jit.graph import Graph, Node
+from varigrad.jit.straight_line import Program, Stale
 from varigrad.tensor import format_shape
 
 __all__ = ["NativeProgram"]
@@ -60,14 +61,14 @@ class NativeProgram:
         enter = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self._enter: Any = enter(self._library.address(ENTER))
         alone = any(node.is_update for node in graph.nodes)  # for these the caller sees to it
-        self._counting = _counting(self._lowered)
-        self._fetch = fetcher(self._places, self._lowered, alone, self._counting)
+        self._effects = _effects(graph, self._lowered, self._steps)
+        self._fetch = fetcher(self._places, self._lowered, alone, self._effects and self._effects.read)
         large = any(segment.is_large for segment in self._segments)
         self._pool = pool_address(self._library) if large else 0
         self._choice = Choice() if self._pool else None
         self._readable = arrays_can_be_read()
-        self._is_plain = self._readable and self._choice is None and len(self._segments) == 1
-        self._is_small = self._is_plain and self._kernels.work <= _SMALL
+        self._is_plain = self._readable and len(self._segments) == 1
+        self._is_small = self._is_plain and self._choice is None and self._kernels.work <= _SMALL
         self._entries: list[Entry] = []  # those that no call is using
 
     def __call__(self, leaves: Sequence[Any]) -> list[Array]:
@@ -83,10 +84,14 @@ class NativeProgram:
         arrays = self._fetch(leaves)
         if arrays is None:
             raise Stale
-        if not self._is_plain:
-            self._run(entry.state, arrays)
-        elif entry.enter(arrays):
-            self._resume_entry(entry, arrays)
+        choice = self._choice
+        if choice is None:
+            self._run(entry, arrays, False)
+        else:
+            second = choice.second
+            started = perf_counter_ns()
+            self._run(entry, arrays, second)
+            choice.note(second, perf_counter_ns() - started)
         self._entries.append(entry)
         return [arrays[place] for place in self._places.outputs]
 
@@ -98,10 +103,14 @@ class NativeProgram:
 
     def _new_entry(self) -> Entry:
         state = State(self._places, self._segments, self._pool)
-        address, enter = state.alone[0], self._enter
         if self._is_small:
-            return Entry(state, make_builtin(self._library, address))
-        return Entry(state, lambda arrays: enter(address, id(arrays)))
+            return Entry(state, make_builtin(self._library, state.alone[0]))
+        return Entry(state, self._entering(state.alone[0]), self._entering(state.shared[0]))
+
+    def _entering(self, address: int) -> Enter:
+        """What enters the first segment from Python, through ctypes."""
+        enter = self._enter
+        return lambda arrays: enter(address, id(arrays))
 
     def _resume_entry(self, entry: Entry, arrays: list[Any]) -> None:
         self._resume(entry.state.alone[0], entry.state, arrays)
@@ -114,26 +123,19 @@ class NativeProgram:
         self._raise_if_failed(state, arrays)
 
     def _raise_if_failed(self, state: State, arrays: list[Any]) -> None:
-        """Raises the error of the kernel whose indices a check has found to be wrong: their values alone decide it."""
-        if not state.failed[0]:
-            return
-        node, at, view = self._lowered.checks[int(state.failed[0]) - 1]
-        inputs = [np.broadcast_to(np.zeros((), value.dtype), value.shape) for value in node.inputs]
-        inputs[at] = state.array(view, arrays).reshape(inputs[at].shape)
-        self._take_back(node, arrays, ran_first=view.val.source is not None)
-        try:
-            _call(node, inputs)
-        except Exception as error:
-            raise _explained(node, error) from error
-        raise VariGradError(f"{node.kernel}: its indices are wrong (called at {node.site})")
+        """Raises the error of the kernel whose indices a check has found to be wrong."""
+        if state.failed[0]:
+            self._start_again(arrays)
+            node = self._lowered.checks[int(state.failed[0]) - 1].node
+            raise VariGradError(f"{node.kernel}: its indices are wrong (called at {node.site})")
 
-    def _take_back(self, node: Node, arrays: list[Any], ran_first: bool = False) -> None:
-        """Has the host's objects count as before a call that ends with an error of this node, if they would not have
-        counted yet in eager mode, or it `ran_first`: nothing else has changed then."""
-        earlier = itertools.takewhile(lambda other: other is not node, self.graph.nodes)
-        if ran_first or not any(other.is_update or other.kernel == HOST for other in earlier):
-            for owner, attributes in zip(self._counting, arrays[self._places.count :], strict=True):
-                owner.__dict__.update(attributes)
+    def _start_again(self, arrays: list[Any]) -> None:
+        """Has NumPy do the call from the start, kernel by kernel as in eager mode, after one that met an error: that
+        is raised here, and all that came before it is done."""
+        assert self._effects is not None
+        leaves, held = arrays[self._places.count :]
+        self._effects.write(held)
+        Program(self.graph)(leaves)
 
     def _own_variables(self, arrays: list[Any]) -> None:
         """Gives the variables that are written to memory of their own where something else holds it too."""
@@ -141,18 +143,14 @@ class NativeProgram:
         arrays[place : place + len(variables)] = [None] * len(variables)
         arrays[place : place + len(variables)] = own(variables)
 
-    def _run(self, state: State, arrays: list[Any]) -> None:
+    def _run(self, entry: Entry, arrays: list[Any], shared: bool) -> None:
         """All segments, and the NumPy kernels between them, on one thread or several."""
-        choice = self._choice
-        shared = choice is not None and choice.second
-        entries = state.shared if shared else state.alone
-        started = perf_counter_ns()
-        if len(self._segments) == 1:
-            self._run_segments(entries, state, arrays)
+        if self._is_plain:
+            if (entry.enter_shared if shared else entry.enter)(arrays):
+                self._resume_entry(entry, arrays)
         else:
-            run_quietly(self._run_segments, entries, state, arrays)
-        if choice is not None:
-            choice.note(shared, perf_counter_ns() - started)
+            state = entry.state
+            run_quietly(self._run_segments, state.shared if shared else state.alone, state, arrays)
 
     def _run_segments(self, entries: Sequence[int], state: State, arrays: list[Any]) -> None:
         for segment, entry in zip(self._segments, entries, strict=True):
@@ -178,7 +176,7 @@ class NativeProgram:
         try:
             results = _call(node, inputs)
         except Exception as error:
-            self._take_back(node, arrays)
+            self._start_again(arrays)
             raise _explained(node, error) from error
         if node.is_update:
             return
@@ -221,11 +219,23 @@ class NativeProgram:
         return assembly(self._kernels.text)
 
 
-def _counting(lowered: Lowered) -> list[Any]:
-    """The objects that count when the host is asked for numbers, where an error may come after that."""
-    if not lowered.checks and not any(isinstance(op, HostCall) for op in lowered.operations):
-        return []
-    return list({id(owner): owner for _, node in lowered.hosts for owner in owners(node)}.values())
+def _effects(graph: Graph, lowered: Lowered, steps: Sequence[Step]) -> Effects | None:
+    """What has to be put back after an error: among variables and slots, only those that are written to before a step
+    that may fail. None where no step may."""
+    may_fail = False
+    written: dict[Val, None] = {}
+    early: dict[Val, None] = {}
+    for step in steps:
+        if isinstance(step, HostCall):
+            fails = not (step.node.is_random and not step.inputs)
+        else:
+            fails = isinstance(step, Routine) and isinstance(step.code, IndexCheck)
+        if fails:
+            may_fail = True
+            early |= written
+        written |= {val.root: None for val in results_of(step) if val.home is not None and val.root.source is not None}
+    sources = [lowered.sources[val.source].source for val in early if val.source is not None]
+    return Effects(graph, [source.what for source in sources if source is not None]) if may_fail else None
 
 
 def _origin(step: Group | Routine) -> Origin:
