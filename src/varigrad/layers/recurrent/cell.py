@@ -27,6 +27,7 @@ from varigrad.ops.arithmetic import mul
 from varigrad.ops.creation import ones
 from varigrad.ops.fused import mat_mul as fused_mat_mul
 from varigrad.ops.joining import split, unstack
+from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, Variable, format_shape
 
 __all__ = ["RNNCell", "Step", "UnitsCell", "UnitsCellOptions", "first_shape", "gates", "product"]
@@ -214,8 +215,11 @@ class UnitsCell(SeededLayer, RNNCell):
         return [output, *states]
 
     def project(self, inputs: Tensor, kernel: Tensor, bias: Tensor | None, training: bool | None) -> Tensor:
-        """The part of all steps that does not depend on the states: `inputs @ kernel + bias`, after dropout."""
-        return product(self.dropped(inputs, training), kernel, bias)
+        """The part of all steps that does not depend on the states: `inputs @ kernel + bias`, after dropout.
+
+        It is `[time, batch, …]`: each step lies in memory as a whole, and so does its gradient.
+        """
+        return product(transpose(self.dropped(inputs, training), (1, 0, 2)), kernel, bias)
 
     def dropped(self, inputs: Tensor, training: bool | None) -> Tensor:
         """All steps after dropout, which drops the same in each."""

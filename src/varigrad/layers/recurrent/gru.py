@@ -83,7 +83,7 @@ class GRUCell(UnitsCell):
         if self.reset_after and bias is not None:
             bias, recurrent_bias = unstack(bias)
         for_gates, for_g = split(self.project(inputs, self.kernel, bias, training), parts, 2)
-        steps = zip(unstack(for_gates, 1), unstack(for_g, 1))
+        steps = zip(unstack(for_gates), unstack(for_g))
         mask = self.recurrent_mask(inputs.shape[0], training)
         make = self._reset_after if self.reset_after else self._reset_before
         candidate = make(parts, recurrent_bias)

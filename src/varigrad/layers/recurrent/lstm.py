@@ -91,7 +91,7 @@ class LSTMCell(UnitsCell):
             h = mul(o, activation(c))
             return h, (h, c)
 
-        return unstack(projected, 1), step
+        return unstack(projected), step
 
 
 class ForgetBias(Initializer):

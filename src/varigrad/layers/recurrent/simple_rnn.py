@@ -44,7 +44,7 @@ class SimpleRNNCell(UnitsCell):
             h = activation(product(h, kernel, x))
             return h, (h,)
 
-        return unstack(projected, 1), step
+        return unstack(projected), step
 
 
 class SimpleRNNOptions(UnitsCellOptions, RNNOptions, total=False):
