@@ -8,6 +8,7 @@ import pytest
 
 import varigrad as vg
 from varigrad.jit.capture import Capture
+from varigrad.jit.executors import make_executor
 from varigrad.jit.passes import optimize
 from varigrad.observe import observing
 
@@ -26,14 +27,12 @@ class Compiled:
     """A function of tensors as one native program; the first run, which is written down, gives `first`."""
 
     def __init__(self, f, *arguments):
-        from varigrad.backends.native.program import NativeProgram
-
         capture = Capture("f", arguments, [f"a{at}" for at in range(len(arguments))])
         with observing(capture):
             result = f(*capture.stand_ins)
         graph, self.build = capture.finish(result)
         self.first = flat(result)
-        self.program = NativeProgram(optimize(graph))
+        self.program = make_executor(optimize(graph), "native")
 
     def __call__(self, *arguments):
         return flat(self.build([vg.make_tensor(array) for array in self.program(arguments)], arguments))

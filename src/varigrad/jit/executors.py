@@ -41,9 +41,10 @@ class Executor(Protocol):
 
 
 def _native(graph: Graph) -> Executor:
+    from varigrad.backends.native.arrangement import arrange
     from varigrad.backends.native.program import NativeProgram  # needs llvmlite, which takes its time
 
-    return NativeProgram(graph)
+    return NativeProgram(arrange(graph))
 
 
 EXECUTORS: dict[str, Callable[[Graph], Executor]] = {"native": _native, "numpy": Program}

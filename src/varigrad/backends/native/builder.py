@@ -42,6 +42,7 @@ class Builder:
         self.operations: list[Operation] = []
         self.origin = Origin("", "")  # what the operations written down next come from
         self.node: Node | None = None  # and the node of the graph that is being lowered
+        self.repeats_factor = False  # whether that is a product whose second factor others have too
         self.checks: list[Check] = []
         self.constants: dict[Any, tuple[Val, Array]] = {}
         self._known: dict[Any, Val] = {}  # what has been computed, by how

@@ -14,7 +14,7 @@ from math import prod
 from typing import TypeAlias
 
 from varigrad.backends.native.groups import Group, Layout, in_order
-from varigrad.backends.native.operations import HostCall, Join, Map, Operation, Reduce, Routine, Val, View
+from varigrad.backends.native.operations import HostCall, Join, Map, Operation, Reduce, Routine, Val, View, overlap
 
 __all__ = ["Step", "fuse", "last_reads", "reads_of", "results_of"]
 
@@ -62,7 +62,7 @@ class _Uses:
         start, end = view.span()
         first = bisect_left(self._starts, start - self._longest)
         for stop, at, other, op in self._uses[first : bisect_left(self._starts, end)]:
-            if stop > start:
+            if stop > start and overlap(view, other):
                 yield at, other, op
 
 
@@ -236,7 +236,7 @@ class _Fusion:
             if view.val.root is writes.val and view.val not in group.made
         ]
         for place, reader in inside:
-            if not _overlap(place, writes):
+            if not overlap(place, writes):
                 continue
             same = (place.offset, place.shape, place.strides) == (writes.offset, writes.shape, writes.strides)
             if not same or place.size != group.size or group.stage(reader) > stage:
@@ -252,7 +252,11 @@ class _Fusion:
     def place_readers(self, writer: Operation) -> None:
         """Has those that wait read memory before it is written to; but those that wait for the writer go with it."""
         for val in writer.outputs:
-            readers = self.waiting_for.pop(val.root, {})
+            if val.home is None:
+                continue
+            waiting = [op for op in self.waiting_for.get(val.root, ()) if op.output in self.waiting]
+            self.waiting_for[val.root] = dict.fromkeys(waiting)
+            readers = [op for op in waiting if any(_reads(view, val.home) for view in op.inputs)]
             along = self.company(writer) if readers and isinstance(writer, (Map, Reduce)) else ()
             for other in readers:
                 if other not in along:
@@ -284,15 +288,14 @@ def _size(op: Map | Reduce) -> int:
     return prod(op.inputs[0].shape) if isinstance(op, Reduce) else op.output.size
 
 
+def _reads(view: View, place: View) -> bool:
+    """Whether a view may show some of a place in the memory of a value."""
+    return view.val.root is place.val and overlap(_in_root(view), place)
+
+
 def _in_root(view: View) -> View:
     """A view as one of the root's memory."""
     return View(view.val.root, view.shape, view.strides, view.offset + view.val.start)
-
-
-def _overlap(a: View, b: View) -> bool:
-    """Whether two views of one value's memory may touch the same element."""
-    first, second = a.span(), b.span()
-    return first[0] < second[1] and second[0] < first[1]
 
 
 def _needed(operations: Sequence[Operation], outputs: Sequence[View]) -> list[Operation]:

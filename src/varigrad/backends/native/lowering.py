@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.code import BOOL, Kind, kind_of
 from varigrad.backends.native.elementwise import LOWERINGS, Lowering
 from varigrad.backends.native.operations import Check, HostCall, Operation, Origin, Val, View, whole
+from varigrad.backends.native.placing import make_in_place
 from varigrad.dtypes import Array
 from varigrad.jit.graph import HOST, Graph, Node, Source, Value
 
@@ -88,6 +89,7 @@ class _Lowering:
         self.tangled = _tangled(graph)
         self.last_read = {value: at for at, node in enumerate(graph.nodes) for value in node.inputs}
         self.last_read |= dict.fromkeys(graph.outputs, len(graph.nodes))
+        self.factors = Counter([node.inputs[1] for node in graph.nodes if node.kernel in matmul.RULES])
 
     def run(self) -> Lowered:
         for value in self.graph.sources():
@@ -95,6 +97,7 @@ class _Lowering:
         for at, node in enumerate(self.graph.nodes):
             self.builder.origin = Origin(node.kernel, node.site)
             self.builder.node = node
+            self.builder.repeats_factor = node.kernel in matmul.RULES and self.factors[node.inputs[1]] > 1
             if node.is_update:
                 self.keep_overwritten(at, node)
             outputs = self.lowered(node)
@@ -104,7 +107,8 @@ class _Lowering:
         outputs = [self.output(self.views[value]) for value in self.graph.outputs]
         self.number_constants()
         builder = self.builder
-        return Lowered(builder.operations, self.sources, self.source_vals, outputs, self.hosts, builder.checks)
+        operations = make_in_place(builder.operations, outputs)
+        return Lowered(operations, self.sources, self.source_vals, outputs, self.hosts, builder.checks)
 
     def number_constants(self) -> None:
         """Makes sources of the constants that rules have asked for."""

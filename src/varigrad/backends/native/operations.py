@@ -32,6 +32,7 @@ __all__ = [
     "Val",
     "View",
     "dense",
+    "overlap",
     "whole",
 ]
 
@@ -180,6 +181,33 @@ def dense(shape: Shape) -> Shape:
         strides.append(step)
         step *= n
     return tuple(reversed(strides))
+
+
+def overlap(a: View, b: View) -> bool:
+    """Whether two views of one value's memory may show the same element."""
+    (first, last), (start, end) = a.span(), b.span()
+    if first >= end or start >= last:
+        return False
+    for step in {s for n, s in zip(a.shape, a.strides) if n > 1 and s > 1}:
+        # Columns of one matrix, `step` apart: which of them does each view show?
+        columns = _columns(a, step), _columns(b, step)
+        if columns[0] and columns[1] and (columns[0][0] >= columns[1][1] or columns[1][0] >= columns[0][1]):
+            return False
+    return True
+
+
+def _columns(view: View, step: int) -> tuple[int, int] | None:
+    """Of memory taken as rows of so many elements, the first column a view shows and the one after the last; None if
+    they are no range."""
+    width = 1
+    for n, s in zip(view.shape, view.strides):
+        if n == 1 or s % step == 0:
+            continue
+        if s < 0 or s > step:
+            return None
+        width += (n - 1) * s
+    column = view.offset % step
+    return (column, column + width) if column + width <= step else None
 
 
 def whole(val: Val) -> View:

@@ -1,0 +1,30 @@
+"""What is done to a graph before it is lowered, because machine code runs it faster then: passes, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from varigrad.backends.native.partition import map_after_splitting, map_before_joining
+from varigrad.backends.native.summation import sum_in_products
+from varigrad.jit.graph import Graph
+from varigrad.jit.passes import drop_dead_code, share_subexpressions
+
+__all__ = ["ARRANGEMENTS", "arrange"]
+
+ARRANGEMENTS: dict[str, Callable[[Graph], None]] = {
+    "sum_in_products": sum_in_products,
+    "map_before_joining": map_before_joining,
+    "drop_joined": drop_dead_code,
+    "share_parts": share_subexpressions,
+    "map_after_splitting": map_after_splitting,
+    "share_parts_again": share_subexpressions,
+    "drop_dead_code": drop_dead_code,
+}
+
+
+def arrange(graph: Graph) -> Graph:
+    """The graph after all of them; the graph given stays as it is."""
+    result = graph.copy()
+    for run in ARRANGEMENTS.values():
+        run(result)
+    return result
