@@ -25,6 +25,8 @@ _PACKED = 1 << 18
 _REARRANGED = 1 << 14
 _LONG = 1024  # sums from which on are taken in blocks
 _LONGEST = 512  # of them
+# Bytes of strips that several products read: as much as second caches hold.
+_KEPT = 4 * MOST_PACKED
 _FEW_ROWS = 12  # which go through the second factor so seldom that it stays as it is
 _MANY_ROWS = 256
 
@@ -50,6 +52,8 @@ def product(b: Builder, x: View, y: View, order: Sequence[int] | None = None) ->
     if not any(y.strides[:-2]) or prod(batch) == 1:
         # One matrix for the whole batch: the batch is just more rows.
         rows = x.reshaped((prod(batch) * m, k))
+        if rows is None and m * n * k >= _PACKED:
+            rows = b.reshape(x, (prod(batch) * m, k))
         if rows is not None:
             one = View(y.val, y.shape[-2:], y.strides[-2:], y.offset)
             return b.reshape(_matrices(b, rows, one, (prod(batch) * m, n)), shape)
@@ -71,15 +75,16 @@ def _matrices(b: Builder, x: View, y: View, shape: Shape, order: Sequence[int] |
     if m == 1 and y.strides[-1] != 1 and y.strides[-2] == 1:
         return _swapped(_times_vector(b, _swapped(y), _swapped(x)))
     lanes = lanes_of(x.kind.size)
-    together = 0 if batch else _together(m, n, lanes)
+    often = m >= _FEW_ROWS and m * k * n >= _PACKED
+    packed_once = often and b.repeats_factor and n % (2 * lanes) == 0 and k * n * x.kind.size <= _KEPT
+    together = 0 if batch else _together(m, n, lanes, packed_once)
     gathered = x.strides[-1] != 1 and x.strides[-2] == 1 and m * k >= _REARRANGED and m * k * n >= _PACKED
     if gathered and not together and k % lanes == 0:
         turned = packed(b, x, k, lanes)
         x = View(turned.val, x.shape, (*turned.strides[:-3], *turned.strides[-2:]), turned.offset)
     block = _block(k)
-    often = m >= _FEW_ROWS and m * k * n >= _PACKED
     across = 0
-    if not together and block * 2 * lanes * x.kind.size <= MOST_PACKED:
+    if not together and not packed_once and block * 2 * lanes * x.kind.size <= MOST_PACKED:
         across = y.strides[-1] if y.strides[-1] != 1 or (n > 2 * lanes and often) else 0
     factor = Factor(y, y.strides[:-2], y.strides[-2], 0) if across else second_factor(b, y, lanes, often)
     inner = [Inner(block, x.strides[-1], factor.down)]
@@ -107,10 +112,11 @@ def _block(k: int) -> int:
     return next((size for size in range(_LONGEST, _LONGEST // 2 - 1, -1) if k % size == 0), -(-k // -(-k // _LONGEST)))
 
 
-def _together(m: int, n: int, lanes: int) -> int:
+def _together(m: int, n: int, lanes: int, is_packed: bool) -> int:
     """How many of many rows are gone through together, for what they need and make to stay in the first caches; 0 if
-    they are so few that all are. Where there are few columns, the work is divided by rows too."""
-    if m < _MANY_ROWS and n > 16 * lanes:
+    they are so few that all are. Where there are few columns, or the second factor lies in strips already, the work is
+    divided by rows too: what follows goes through the same rows."""
+    if m < _MANY_ROWS and n > 16 * lanes and not is_packed:
         return 0
     return next((size for size in range(32, 15, -1) if m % size == 0 and size < m), 0)
 
