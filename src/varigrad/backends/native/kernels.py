@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from varigrad.backends.native.chains import CHAIN, Chain, Prepared, chain_text, find_chains
 from varigrad.backends.native.code import Code
 from varigrad.backends.native.entry import entry_text
 from varigrad.backends.native.finishing import Finished
 from varigrad.backends.native.fusion import Step, last_reads
-from varigrad.backends.native.groups import Group
 from varigrad.backends.native.loops import write_pass
 from varigrad.backends.native.machine import Library, vector_lanes
 from varigrad.backends.native.operations import HostCall, Routine, Val
@@ -36,8 +36,20 @@ class Segment:
         self.host = host
         self.first = first
         self.last = last
-        self.steps: list[int] = []
+        self.steps: list[int] = []  # as one thread takes them
+        self.jobs: list[int] = []  # as several do
         self.is_large = False
+
+
+class _Call(NamedTuple):
+    """How a step calls its kernel: by name, with these arguments; its parts, how many a thread takes at a time (0: it
+    is not shared), and how much there is to do."""
+
+    name: str
+    arguments: Array
+    parts: int
+    chunk: int
+    work: int
 
 
 class Kernels:
@@ -47,17 +59,21 @@ class Kernels:
         self.steps = steps
         self.places = places
         self.names: dict[Any, str] = {}
-        self.calls: list[tuple[str, list[int], int, int] | None] = []
+        self.calls: list[_Call | None] = []
         self.work = 0  # elements computed, in all
         declarations: set[str] = set()
         texts: list[str] = []
-        last_read = last_reads(steps)
-        threads = worker_count() + 1
-        for at, step in enumerate(steps):
-            if isinstance(step, HostCall):
+        threads = self.threads = worker_count() + 1
+        self.memory: list[Array] = []  # the links of chains: the tables hold their addresses
+        prepared = self._prepared()
+        self.chains = find_chains(steps, prepared, threads) if threads > 1 else []
+        places.plan_arena(steps, self.chains)
+        for step, ready in zip(steps, prepared, strict=True):
+            if ready is None:
                 self.calls.append(None)
                 continue
-            code, addresses = self._prepared(step, at, last_read)
+            code, values = ready
+            addresses = [places.of(val, elements) for val, elements in values]
             key = code.key, len(addresses)  # some routines read one array more or less, such as what a check leaves
             name = self.names.get(key)
             if name is None:
@@ -73,43 +89,69 @@ class Kernels:
             arguments = [number for address in addresses for number in address]
             arguments += list(getattr(code, "numbers", ()))
             parts = step.parts if isinstance(step, Routine) else code.parts
-            self.calls.append((name, arguments, parts, _chunk(parts, code.work, threads)))
+            chunk = _chunk(parts, code.work, threads)
+            self.calls.append(_Call(name, np.array(arguments, np.int64), parts, chunk, code.work))
             self.work += code.work
-        self.text = "\n".join([*sorted(declarations), runtime_text(), entry_text(), *texts])
+        chain = [chain_text()] if self.chains else []
+        self.text = "\n".join([*sorted(declarations), runtime_text(), entry_text(), *chain, *texts])
 
-    def _prepared(
-        self, step: Group | Routine, at: int, last_read: Mapping[Val, int]
-    ) -> tuple[Any, list[tuple[int, int]]]:
-        if isinstance(step, Routine):
-            views = step.inputs
-            addresses = [self.places.of(view.val.root, view.offset + view.val.start) for view in views]
-            if isinstance(step.code, Finished):
-                return step.code, addresses[:2] + [self.places.of(val, at) for val, at in step.code.pointers]
-            return step.code, addresses + [self.places.of(val.root, val.start) for val in step.outputs]
+    def _prepared(self) -> list[Prepared | None]:
+        """The code of each step, and what it is called with."""
         slots = self.places.slot
-        code = Pass(step, lambda val: last_read.get(val, -1) > at or val in slots, _AT_ONCE * vector_lanes())
-        return code, [self.places.of(val, elements) for val, elements in code.pointers]
+        last_read = last_reads(self.steps)
+        prepared: list[Prepared | None] = []
+        for at, step in enumerate(self.steps):
+            if isinstance(step, HostCall):
+                prepared.append(None)
+            elif isinstance(step, Routine):
+                values = [(view.val.root, view.offset + view.val.start) for view in step.inputs]
+                if isinstance(step.code, Finished):
+                    prepared.append((step.code, values[:2] + step.code.pointers))
+                else:
+                    prepared.append((step.code, values + [(val.root, val.start) for val in step.outputs]))
+            else:
+
+                def read_outside(val: Val, at: int = at) -> bool:
+                    return last_read.get(val, -1) > at or val in slots
+
+                code = Pass(step, read_outside, _AT_ONCE * vector_lanes())
+                prepared.append((code, code.pointers))
+        return prepared
 
     def segments(self, library: Library) -> list[Segment]:
         """The segments, with tables of the steps: the kernel's address, that of its arguments, and the parts."""
         places = self.places
         found = [Segment(None, 1, places.first_hosted)]
-        self.memory: list[Array] = []  # the arguments: the tables hold their addresses
         addresses = {name: library.address(name) for name in self.names.values()}
-        following = places.first_hosted
-        for step, call in zip(self.steps, self.calls, strict=True):
+        chains = {chain.first: chain for chain in self.chains}
+        following, chained = places.first_hosted, 0
+        for at, (step, call) in enumerate(zip(self.steps, self.calls, strict=True)):
             if isinstance(step, HostCall):
                 native = len([val for val in step.outputs if val.home is None])
                 found.append(Segment(step, following, following + native))
                 following += native
                 continue
             assert call is not None
-            name, arguments, parts, chunk = call
-            memory = np.array(arguments, np.int64)
-            self.memory.append(memory)
-            found[-1].steps += [addresses[name], memory.ctypes.data, parts, chunk]
-            found[-1].is_large |= chunk > 0
+            row = [addresses[call.name], call.arguments.ctypes.data, call.parts, call.chunk]
+            found[-1].steps += row
+            if at in chains:
+                row = self._job(chains[at], addresses, library.address(CHAIN))
+                chained = chains[at].end
+            elif at < chained:
+                continue
+            found[-1].jobs += row
+            found[-1].is_large |= row[-1] > 0
         return found
+
+    def _job(self, chain: Chain, addresses: Mapping[str, int], address: int) -> list[int]:
+        """A chain as one row of the table."""
+        calls = [call for call in self.calls[chain.first : chain.end] if call is not None]
+        links = [len(calls)]
+        for call in calls:
+            links += [addresses[call.name], call.arguments.ctypes.data, call.parts // chain.parts]
+        self.memory.append(np.array(links, np.int64))
+        chunk = _chunk(chain.parts, sum([call.work for call in calls]), self.threads)
+        return [address, self.memory[-1].ctypes.data, chain.parts, chunk]
 
 
 def _chunk(parts: int, work: int, threads: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from varigrad.backends.native.chains import Chain, pooled
 from varigrad.backends.native.fusion import Step, reads_of, results_of
 from varigrad.backends.native.lowering import Lowered
 from varigrad.backends.native.operations import HostCall, Routine, Val, View
@@ -48,13 +49,14 @@ class Places:
             self._add(val)
         self.count = len(self.slot) + 1
         self.outputs = [self.slot[view.val.root] for view in lowered.outputs]
-        self._plan_arena(steps)
 
     def _add(self, val: Val) -> None:
         self.slot[val] = len(self.slot) + 1
 
-    def _plan_arena(self, steps: Sequence[Step]) -> None:
-        lives: dict[Val, list[int]] = {}
+    def plan_arena(self, steps: Sequence[Step], chains: Sequence[Chain]) -> None:
+        """Gives every value that is in no array a place in the arena. What a chain uses has it all the time, except
+        where all its parts are done alike with one value after another."""
+        lives: dict[Val, tuple[int, int]] = {}
         read = {val for step in steps for val in reads_of(step)}
         for at, step in enumerate(steps):
             written = [
@@ -62,10 +64,17 @@ class Places:
             ]
             for val in [*reads_of(step), *written]:
                 if val.root not in self.slot and val.literal is None:
-                    lives.setdefault(val.root, []).append(at)
-        order = sorted(lives, key=lambda val: lives[val][0])
-        self.arena = plan([Interval(lives[v][0], lives[v][-1], v.size * v.kind.size) for v in order])
-        self.offsets = dict(zip(order, self.arena.offsets, strict=True))
+                    lives[val.root] = lives.get(val.root, (at, at))[0], at
+        shared = pooled(lives, chains)
+        first, last = list(range(len(steps))), list(range(len(steps)))
+        for chain in chains:
+            first[chain.first : chain.end] = [chain.first] * (chain.end - chain.first)
+            last[chain.first : chain.end] = [chain.end - 1] * (chain.end - chain.first)
+        owners = [val for val in lives if shared.get(val, val) is val]
+        intervals = [Interval(first[lives[v][0]], last[lives[v][1]], v.size * v.kind.size) for v in owners]
+        self.arena = plan(intervals)
+        self.offsets = dict(zip(owners, self.arena.offsets, strict=True))
+        self.offsets |= {val: self.offsets[owner] for val, owner in shared.items()}
 
     def of(self, val: Val, elements: int) -> tuple[int, int]:
         """The place in the table and the offset in bytes of an element of a value's root."""

@@ -35,10 +35,11 @@ class State:
         self.shared: list[int] = []  # and by several
         for number, segment in enumerate(segments):
             written = places.first_written if number == 0 else segment.last
-            steps = np.array(segment.steps, np.int64)
-            head = [self.table.ctypes.data, segment.first, segment.last, steps.ctypes.data, len(steps) // STEP_SIZE]
-            self._memory.append(steps)
-            for entries, threads in ((self.alone, 0), (self.shared, pool if segment.is_large else 0)):
+            ways = (self.alone, segment.steps, 0), (self.shared, segment.jobs, pool if segment.is_large else 0)
+            for entries, rows, threads in ways:
+                steps = np.array(rows, np.int64)
+                self._memory.append(steps)
+                head = [self.table.ctypes.data, segment.first, segment.last, steps.ctypes.data, len(steps) // STEP_SIZE]
                 entry = np.array([*head, threads, written], np.int64)
                 assert len(entry) == STATE_SIZE
                 self._memory.append(entry)
