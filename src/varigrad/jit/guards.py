@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from varigrad.changes import COUNT
+from varigrad.jit.paths import Path
 from varigrad.jit.signature import PLAIN
 from varigrad.jit.surroundings import Place, Surroundings, cell_contents, contents_of
 
@@ -67,7 +68,7 @@ class Guards:
             if now is place.value:
                 continue
             if not _equal(now, place.value):
-                return f"{place.path or 'something'} was {_short(place.value)} and is {_short(now)}"
+                return f"{str(place.path) or 'something'} was {_short(place.value)} and is {_short(now)}"
             self.places[position] = place._replace(value=now)
             if not place.counted:
                 self._names[f"v{position}"] = now
@@ -81,7 +82,7 @@ class Guards:
         return None
 
 
-def _hold(contents: Iterable[tuple[Any, Any, str]]) -> bool:
+def _hold(contents: Iterable[tuple[Any, Any, Path]]) -> bool:
     return all(contents_of(value) == held for value, held, _ in contents)
 
 
@@ -112,7 +113,7 @@ def changes(before: Surroundings, after: Surroundings) -> list[str]:
         if place.identity not in known and id(place.container) in before.seen and not place.vouched
     ]
     found += [f"the length of {path}" for container, length, path, _ in before.containers if len(container) != length]
-    found += [path for path, read, state in before.streams if read() != state]
+    found += [str(path) for path, read, state in before.streams if read() != state]
     found += [f"the values in {path}" for value, contents, path in before.contents if contents_of(value) != contents]
     return found
 

@@ -32,6 +32,7 @@ from varigrad.dtypes import Array
 from varigrad.jit.codes import is_library, is_of_library, mentions
 from varigrad.jit.errors import JitError
 from varigrad.jit.outside import asked_outside, check_no_clock
+from varigrad.jit.paths import Path
 from varigrad.jit.signature import PLAIN
 from varigrad.tensor import Tensor
 
@@ -49,7 +50,7 @@ class Place(NamedTuple):
     container: Any
     key: Any
     value: Any
-    path: str
+    path: Path | str
     vouched: bool = False
     counted: bool = False
 
@@ -77,9 +78,9 @@ class Surroundings(NamedTuple):
     """
 
     places: list[Place]
-    containers: list[tuple[Any, int, str, bool]]  # the last says whether changes are counted
-    contents: list[tuple[Any, Any, str]]  # an object, its contents now, and its path
-    streams: list[tuple[str, Callable[[], Any], Any]]
+    containers: list[tuple[Any, int, Path, bool]]  # the last says whether changes are counted
+    contents: list[tuple[Any, Any, Path]]  # an object, its contents now, and its path
+    streams: list[tuple[Path, Callable[[], Any], Any]]
     seen: set[int]
     hosts: set[int]
     mentioned: _Mentioned
@@ -162,14 +163,14 @@ def look_around(
         while known != walk.mentioned:
             known = walk.mentioned
             walk.start(most)
-            walk.follow(function, "the function")
+            walk.follow(function, Path("the function"))
             for item in objects:
-                walk.follow(item, f"the {type(item).__name__} passed as an argument")
+                walk.follow(item, Path(f"the {type(item).__name__} passed as an argument"))
             walk.finish()
     # Python's and NumPy's own generators may be drawn from by anybody.
-    streams = [*walk.streams, ("Python's random numbers", random.getstate, random.getstate())]
+    streams = [*walk.streams, (Path("Python's random numbers"), random.getstate, random.getstate())]
     if "numpy.random" in sys.modules:
-        streams.append(("NumPy's random numbers", _state_of_numpy, _state_of_numpy()))
+        streams.append((Path("NumPy's random numbers"), _state_of_numpy, _state_of_numpy()))
     places = list(walk.places.values())
     asked = list(walk.asked)
     return Surroundings(
@@ -198,27 +199,28 @@ class _Walk:
         self._most = most
         self._met: defaultdict[type, int] = defaultdict(int)
         self.places: dict[tuple[int, Any], Place] = {}
-        self.containers: list[tuple[Any, int, str, bool]] = []
-        self.contents: list[tuple[Any, Any, str]] = []
-        self.streams: list[tuple[str, Callable[[], Any], Any]] = []
+        self.containers: list[tuple[Any, int, Path, bool]] = []
+        self.contents: list[tuple[Any, Any, Path]] = []
+        self.streams: list[tuple[Path, Callable[[], Any], Any]] = []
         self.looked_into: set[int] = set()
         self.hosts: set[int] = set()
         self.asked: dict[str, None] = {}
         self._seen: dict[int, Any] = {}
         self._classes: set[tuple[type, bool]] = set()
         self._of_classes: dict[type, tuple[list[str], list[str]]] = {}
-        self._pending: list[tuple[Any, str, bool]] = []
+        self._pending: deque[tuple[Any, Path, bool]] = deque()
 
     def finish(self) -> None:
         while self._pending:
-            value, path, counted = self._pending.pop()
+            # In the order in which they are met, so that paths are short.
+            value, path, counted = self._pending.popleft()
             if self._most is not None and hasattr(value, "__dict__") and not isinstance(value, _CODE):
                 self._met[type(value)] += 1
                 if self._met[type(value)] > self._most:
                     continue
             self._look_into(value, path, counted)
 
-    def follow(self, value: Any, path: str, counted: bool = False) -> None:
+    def follow(self, value: Any, path: Path, counted: bool = False) -> None:
         """Looks into a value, later and once; `counted` says that VariGrad counts the changes inside."""
         if isinstance(value, _LEAVES) or id(value) in self._seen:
             return
@@ -230,7 +232,7 @@ class _Walk:
         get: Callable[[Any, Any], Any],
         container: Any,
         key: Any,
-        path: str,
+        path: Path,
         vouched: bool = False,
         counted: bool = False,
         inside: bool = False,
@@ -248,12 +250,12 @@ class _Walk:
             self.places[place.identity] = place
             self.follow(value, path, inside)
 
-    def _look_into(self, value: Any, path: str, counted: bool) -> None:
+    def _look_into(self, value: Any, path: Path, counted: bool) -> None:
         if isinstance(value, FunctionType):
             self._function(value, path)
         elif isinstance(value, MethodType):
             self.follow(value.__func__, path)
-            self.follow(value.__self__, path.rpartition(".")[0] or "self")
+            self.follow(value.__self__, path.owner)
         elif isinstance(value, functools.partial):
             partial = cast("functools.partial[Any]", value)
             for part in (partial.func, partial.args, partial.keywords):
@@ -263,7 +265,7 @@ class _Walk:
         elif isinstance(value, ModuleType):
             if not is_library(value.__name__):
                 for name in sorted(self.names & vars(value).keys()):
-                    self.note(getattr, value, name, f"{path}.{name}")
+                    self.note(getattr, value, name, path.attribute(name))
         elif isinstance(value, (np.random.Generator, random.Random)):
             self.streams.append((path, functools.partial(_state_of, value), _state_of(value)))
         elif isinstance(value, (np.ndarray, set, frozenset, bytearray)):
@@ -279,7 +281,7 @@ class _Walk:
         else:
             self._object(value, path, counted)
 
-    def _elements(self, container: Any, keys: Any, path: str, counted: bool) -> None:
+    def _elements(self, container: Any, keys: Any, path: Path, counted: bool) -> None:
         if len(container) > _LONG and not isinstance(container, tuple):
             values: list[Any] = list(_items(container))
             if set(map(type, values)) <= _NUMBERS:
@@ -289,14 +291,14 @@ class _Walk:
             self.containers.append((container, len(container), path, counted))
         for key in keys:
             if isinstance(container, tuple):
-                self.follow(container[key], f"{path}[{key!r}]", counted)
+                self.follow(container[key], path.item(key), counted)
             else:
-                self.note(operator.getitem, container, key, f"{path}[{key!r}]", counted=counted, inside=counted)
+                self.note(operator.getitem, container, key, path.item(key), counted=counted, inside=counted)
 
-    def _function(self, function: FunctionType, path: str) -> None:
+    def _function(self, function: FunctionType, path: Path) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if name not in _OF_CLASSES:
-                self.note(cell_contents, cell, None, name)
+                self.note(cell_contents, cell, None, Path(name))
         # The layers' code decides which of their attributes count; VariGrad's other code looks at tensors only.
         own = is_of_library(function)
         if own and not (function.__module__ or "").startswith("varigrad.layers"):
@@ -314,9 +316,9 @@ class _Walk:
             check_no_clock(chain, function)
         self.asked |= dict.fromkeys(asked_outside(mentioned, function))
         for name in sorted(mentioned.globals & function.__globals__.keys()):
-            self.note(operator.getitem, function.__globals__, name, name)
+            self.note(operator.getitem, function.__globals__, name, Path(name))
 
-    def _class(self, cls: type, path: str, made: bool = False) -> None:
+    def _class(self, cls: type, path: Path, made: bool = False) -> None:
         """Looks into a class; into what makes objects of it only where it is not known to have been `made`."""
         if (cls, made) in self._classes:
             return
@@ -331,22 +333,22 @@ class _Walk:
                     continue
                 if callable(member) or isinstance(member, (property, staticmethod, classmethod)):
                     if special or name in self.names:
-                        self.follow(member, f"{path}.{name}")
+                        self.follow(member, path.attribute(name))
                 elif name in self.names and not special and not is_library(module) and not hasattr(member, "__get__"):
-                    self.note(getattr, cls, name, f"{path}.{name}")
+                    self.note(getattr, cls, name, path.attribute(name))
 
-    def _object(self, value: Any, path: str, counted: bool) -> None:
+    def _object(self, value: Any, path: Path, counted: bool) -> None:
         cls = cast("Any", type(value))
         _check_no_stream(value, path)
         named = cast("Any", getattr(cls, "compiled_for", None))
         if named is not None:
             self.hosts.add(id(value))
             for name in named:
-                self.note(getattr, value, name, f"{path}.{name}", vouched=True)
+                self.note(getattr, value, name, path.attribute(name), vouched=True)
             for name in sorted(self.own_names.difference(named)):
                 data = getattr(value, "__dict__", {}).get(name) if not hasattr(cls, name) else getattr(cls, name)
                 if hasattr(value, name) and (not callable(data) or isinstance(data, property)):
-                    self.note(getattr, value, name, f"{path}.{name}")
+                    self.note(getattr, value, name, path.attribute(name))
             return
         inside = bool(cls.__module__.startswith("varigrad.")) and (counted or issubclass(cls, Counted))
         counted = bool(inside or issubclass(cls, Counted))
@@ -360,18 +362,18 @@ class _Walk:
             )
             for name in sorted(names.difference(getattr(cls, "moved_on", ()))):
                 if name in fixed:
-                    self.follow(attributes[name], f"{path}.{name}", inside)
+                    self.follow(attributes[name], path.attribute(name), inside)
                     continue
-                self.note(operator.getitem, attributes, name, f"{path}.{name}", counted=counted, inside=inside)
+                self.note(operator.getitem, attributes, name, path.attribute(name), counted=counted, inside=inside)
         slots, plain = self._of_class(cls)
         for name in slots:
             if name in fixed and hasattr(value, name):
-                self.follow(getattr(value, name), f"{path}.{name}", inside)
+                self.follow(getattr(value, name), path.attribute(name), inside)
                 continue
-            self.note(getattr, value, name, f"{path}.{name}", counted=counted, inside=inside)
+            self.note(getattr, value, name, path.attribute(name), counted=counted, inside=inside)
         for name in plain:
             if not (isinstance(attributes, dict) and name in attributes):
-                self.note(getattr, value, name, f"{path}.{name}", counted=counted)
+                self.note(getattr, value, name, path.attribute(name), counted=counted)
         self._class(cls, path, made=True)
 
     def _of_class(self, cls: Any) -> tuple[list[str], list[str]]:
@@ -407,7 +409,7 @@ def _slots(cls: Any) -> Iterator[str]:
         yield from (slots,) if isinstance(slots, str) else slots
 
 
-def _check_no_stream(value: Any, path: str) -> None:
+def _check_no_stream(value: Any, path: Path) -> None:
     """A stream is used up by being read, which no compiled function would do."""
     if hasattr(cast("Any", type(value)), "__next__") and not hasattr(value, "__dict__"):
         raise JitError(
