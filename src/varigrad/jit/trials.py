@@ -7,13 +7,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from varigrad import randomness
 from varigrad.dtypes import Array
+from varigrad.jit.effects import Effects, updated_by
 from varigrad.jit.errors import JitError
 from varigrad.jit.executors import Executor
-from varigrad.jit.graph import HOST, Graph, owners
 from varigrad.jit.signature import Build
-from varigrad.randomness import NextSeed
 from varigrad.tensor import Tensor, Variable
 
 __all__ = ["compared"]
@@ -27,64 +25,17 @@ def compared(name: str, program: Executor, build: Build, leaves: Sequence[Any], 
     Raises:
         JitError: A result, a variable or an optimizer's state differs.
     """
-    state = _State(program.graph)
+    state = Effects(program.graph, updated_by(program.graph))
     held = state.read()
     compiled = build([Tensor(array) for array in program(leaves)], leaves)
     left = state.read()
     state.write(held)
     written = as_written()
     _compare(name, "its result", compiled, written)
-    for label, ours, right in zip(state.labels, left.arrays, state.read().arrays, strict=True):
+    for tensor, ours, right in zip(state.tensors, left.arrays, state.read().arrays, strict=True):
+        label = f"the variable {tensor.name!r}" if isinstance(tensor, Variable) else "an optimizer's slots"
         _compare_arrays(name, label, ours, right)
     return written
-
-
-class _Held:
-    """The state at one time."""
-
-    def __init__(self, arrays: list[Array], hosts: list[dict[str, Any]], drawn: Any) -> None:
-        self.arrays = arrays
-        self.hosts = hosts
-        self.drawn = drawn
-
-
-class _State:
-    """All that a graph changes: variables, slots, counters on the host, and the generator of random numbers."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._tensors: dict[int, Tensor] = {}
-        self._hosts: list[Any] = []
-        for node in graph.nodes:
-            for tensor in (*node.targets, *node.state):
-                self._tensors.setdefault(tensor.id, tensor)
-            if node.kernel == HOST:
-                self._hosts += owners(node)
-            for value in node.attrs.values():
-                if isinstance(value, NextSeed):
-                    self._hosts.append(value.draw.__self__)  # pyright: ignore
-        self.labels = [
-            f"the variable {t.name!r}" if isinstance(t, Variable) else "an optimizer's slots"
-            for t in self._tensors.values()
-        ]
-
-    def read(self) -> _Held:
-        """Copies of everything."""
-        arrays = [tensor.storage.copy() for tensor in self._tensors.values()]
-        with randomness.LOCK:
-            drawn = randomness.generator().bit_generator.state
-        return _Held(arrays, [dict(host.__dict__) for host in self._hosts], drawn)
-
-    def write(self, held: _Held) -> None:
-        """Puts everything back."""
-        for tensor, array in zip(self._tensors.values(), held.arrays, strict=True):
-            if isinstance(tensor, Variable):
-                tensor.storage = array.copy()
-            else:
-                tensor.storage[...] = array
-        for host, attributes in zip(self._hosts, held.hosts, strict=True):
-            host.__dict__.update(attributes)
-        with randomness.LOCK:
-            randomness.generator().bit_generator.state = held.drawn
 
 
 def _compare(name: str, label: str, ours: Any, right: Any) -> None:

@@ -14,7 +14,7 @@ from varigrad.backends.native.code import BOOL, I32, Code, Kind, Operand
 from varigrad.backends.native.machine import lanes_of
 from varigrad.backends.native.operations import View
 
-__all__ = ["checked"]
+__all__ = ["IndexCheck", "checked"]
 
 
 def checked(b: Builder, indices: View, at: int, limits: Sequence[int], lowest: int = 0) -> View:

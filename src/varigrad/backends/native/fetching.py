@@ -17,14 +17,14 @@ __all__ = ["fetcher"]
 
 
 def fetcher(
-    places: Places, lowered: Lowered, alone: bool, counting: Sequence[Any]
+    places: Places, lowered: Lowered, alone: bool, remember: Callable[[], Any] | None
 ) -> Callable[[Sequence[Any]], list[Any] | None]:
     """A function that collects the arrays of a call, in the order of their places; None where a tensor was disposed of.
 
     Where one call at a time runs, `alone`, the numbers of the host are written into the same arrays each time.
-    After the arrays comes what the attributes of the objects that are `counting` were before the host was asked.
+    After the arrays come the leaves and what `remember` gave before the host was asked, if that is to be called.
     """
-    names: dict[str, Any] = {"array": np.array, "empty": np.empty, "Gone": DisposedError, "counting": counting}
+    names: dict[str, Any] = {"array": np.array, "empty": np.empty, "Gone": DisposedError, "remember": remember}
     items = ["None"]
     late: list[str] = []  # what is done once all tensors are known to be there
     hosts = list(lowered.hosts)
@@ -40,8 +40,8 @@ def fetcher(
         names[f"w{at}"] = variable
         items.append(f"w{at}.storage")
     items += ["None"] * (places.count - places.first_hosted)
-    if counting:
-        items.append("*[owner.__dict__.copy() for owner in counting]")
+    if remember is not None:
+        items += ["leaves", "remember()"]
     lines = ["def fetch(leaves):", " try:", f"  arrays = [{', '.join(items)}]", " except Gone:", "  return None"]
     exec("\n".join([*lines, *late, " return arrays"]), names)
     return names.pop("fetch")  # whose globals they are: it would keep itself
