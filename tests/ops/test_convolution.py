@@ -200,3 +200,45 @@ def test_integers_are_for_the_caller_to_cast():
         vg.conv2d(vg.ones([2, 2, 1], "int32"), vg.ones([1, 1, 1, 1]), 1, "same")
     with pytest.raises(TypeError, match=r"^conv2d: strides must be an integer or 2 of them, got 1.5$"):
         vg.conv2d(vg.ones([2, 2, 1]), vg.ones([1, 1, 1, 1]), 1.5, "same")
+
+
+OPS = {1: vg.conv1d, 2: vg.conv2d, 3: vg.conv3d}
+
+
+@pytest.mark.parametrize("groups", [2, 6])
+@pytest.mark.parametrize("axes", OPS)
+def test_each_group_of_channels_meets_its_group_of_filters_alone(axes, groups):
+    x, w = normal(2, *[5] * axes, 6), normal(*[2] * axes, 6 // groups, 12)
+    parts = zip(np.split(x, groups, -1), np.split(w, groups, -1))
+    expected = np.concatenate([np.moveaxis(correlated(*part), 1, -1) for part in parts], -1)
+    y = OPS[axes](x, w, 1, "valid", groups=groups)
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(OPS[axes](x[0], w, 1, "valid", groups=groups).numpy(), y[0].numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+def test_a_convolution_in_groups_has_gradients_of_both_orders(groups):
+    x, w = normal(1, 3, 3, 4), normal(2, 2, 4 // groups, 4)
+    vg.testing.check_gradients(lambda x, w: vg.conv2d(x, w, 1, "same", groups=groups), x, w)
+
+
+def test_groups_are_of_the_channels_wherever_these_are():
+    x, w = normal(2, 5, 4, 6), normal(3, 2, 3, 4)
+    last = vg.conv2d(x, w, [2, 1], "same", groups=2)
+    first = vg.conv2d(np.moveaxis(x, -1, 1), w, [2, 1], "same", "NCHW", groups=2)
+    np.testing.assert_allclose(np.moveaxis(first.numpy(), 1, -1), last.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("filter", "groups", "message"),
+    [
+        ([2, 2, 3, 4], 4, "conv2d: the 6 channels of x do not make 4 groups of one size"),
+        ([2, 2, 3, 5], 2, "conv2d: the 5 filters do not make 2 groups of one size"),
+        ([2, 2, 6, 4], 2, "conv2d: the filter has 6 input channels, but each of 2 groups of x has 3"),
+        ([2, 2, 6, 4], 0, "conv2d: groups must be a positive integer, got 0"),
+        ([2, 2, 6, 4], "2", "conv2d: groups must be a positive integer, got '2'"),
+    ],
+)
+def test_groups_that_do_not_fit_are_an_error(filter, groups, message):
+    with pytest.raises(ValueError, match=message):
+        vg.conv2d(vg.zeros([1, 4, 4, 6]), vg.zeros(filter), 1, "valid", groups=groups)

@@ -9,6 +9,7 @@ from varigrad.dtypes import promote
 from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, convert, normalize_shape, require_floating, reshape_to
 from varigrad.ops.conv_geometry import Pad, Steps, geometry
+from varigrad.ops.conv_groups import check_groups, convolve_in_groups
 from varigrad.ops.options import one_of
 from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, format_shape
@@ -33,14 +34,15 @@ def conv2d(
     data_format: str = "NHWC",
     dilations: Steps = 1,
     dim_rounding_mode: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """The 2-D convolution of images with filters (cross-correlation: the filter is not flipped).
 
-    Mirrors `tf.conv2d`.
+    Mirrors `tf.conv2d`, which has no `groups`.
 
     Args:
         x: Floating, `[batch, height, width, channels]`, or one image `[height, width, channels]`.
-        filter: Floating, `[height, width, channels, filters]`.
+        filter: Floating, `[height, width, channels / groups, filters]`.
         strides: How far the filter moves, `[height, width]` or one number for both.
         pad: `"same"` keeps height and width (divided by the strides, rounded up); `"valid"` adds nothing; a number is
             added on every side; or `[[0, 0], [top, bottom], [left, right], [0, 0]]`.
@@ -48,19 +50,23 @@ def conv2d(
         dilations: How far apart the values under the filter are, likewise. Not above 1 together with strides.
         dim_rounding_mode: `"floor"` (the default), `"ceil"` or `"round"`: what becomes of a last step that is not
             whole. Needs a numeric `pad`.
+        groups: Into how many groups the channels and the filters are divided; each group of channels meets only its
+            group of filters.
 
     Returns:
         `[batch, height, width, filters]`, or without the batch where x has none.
 
     Raises:
-        ValueError: The channels differ, or strides, dilations and pad do not fit.
+        ValueError: The channels differ or make no such groups, or strides, dilations and pad do not fit.
 
     >>> import varigrad as vg
     >>> image = vg.tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9]]).reshape([3, 3, 1])
     >>> vg.conv2d(image, vg.ones([2, 2, 1, 1]), strides=1, pad="valid").reshape([2, 2]).tolist()
     [[12.0, 16.0], [24.0, 28.0]]
     """
-    return convolve("conv2d", "Conv2D", 2, x, filter, strides, pad, data_format, dilations, dim_rounding_mode)
+    return convolve(
+        "conv2d", "Conv2D", 2, x, filter, strides, pad, data_format, dilations, dim_rounding_mode, groups=groups
+    )
 
 
 def conv1d(
@@ -71,18 +77,20 @@ def conv1d(
     data_format: str = "NWC",
     dilation: int = 1,
     dim_rounding_mode: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """The 1-D convolution of sequences with filters. Mirrors `tf.conv1d`.
 
     Args:
         x: Floating, `[batch, width, channels]`, or one sequence `[width, channels]`.
-        filter: Floating, `[width, channels, filters]`.
+        filter: Floating, `[width, channels / groups, filters]`.
         stride: How far the filter moves.
         pad: `"same"`, `"valid"`, a number for both ends, `[[0, 0], [before, after], [0, 0]]`, or as for an
             image of height 1, `[[0, 0], [0, 0], [before, after], [0, 0]]`.
         data_format: `"NWC"`, the only one.
         dilation: How far apart the values under the filter are.
         dim_rounding_mode: As in `conv2d`.
+        groups: As in `conv2d`.
 
     Returns:
         `[batch, width, filters]`, or without the batch where x has none.
@@ -95,11 +103,15 @@ def conv1d(
     x, filter = _floating(op, x, filter)
     one_of(op, "data_format", data_format, ("NWC",))
     x, single = _with_batch(op, x, 1)
-    _check_filter(op, 1, x, filter)
+    _check_filter(op, 1, x, filter, groups)
     placed = geometry(op, x.shape[1:2], filter.shape[:1], stride, pad, dilation, dim_rounding_mode)
     # The kernel has two spatial axes: the sequence is an image of height 1.
     image = reshape_to(x, (x.shape[0], 1, *x.shape[1:]))
-    y = run_kernel("Conv2D", (image, reshape_to(filter, (1, *filter.shape))), placed.as_image().attrs)
+    kernel = reshape_to(filter, (1, *filter.shape))
+    if groups == 1:
+        y = run_kernel("Conv2D", (image, kernel), placed.as_image().attrs)
+    else:
+        y = convolve_in_groups("Conv2D", image, kernel, placed.as_image().attrs, groups)
     return _without_batch(reshape_to(y, (y.shape[0], *y.shape[2:])), single)
 
 
@@ -110,16 +122,18 @@ def conv3d(
     pad: Pad,
     data_format: str = "NDHWC",
     dilations: Steps = 1,
+    groups: int = 1,
 ) -> Tensor:
     """The 3-D convolution of volumes with filters. Mirrors `tf.conv3d`.
 
     Args:
         x: Floating, `[batch, depth, height, width, channels]`, or one volume without the batch.
-        filter: Floating, `[depth, height, width, channels, filters]`.
+        filter: Floating, `[depth, height, width, channels / groups, filters]`.
         strides: How far the filter moves, `[depth, height, width]` or one number for all.
         pad: `"same"`, `"valid"`, a number for every side, or `[before, after]` for each axis of x.
         data_format: `"NDHWC"`, the only one.
         dilations: How far apart the values under the filter are, likewise.
+        groups: As in `conv2d`.
 
     Returns:
         `[batch, depth, height, width, filters]`, or without the batch where x has none.
@@ -128,7 +142,7 @@ def conv3d(
     >>> vg.conv3d(vg.ones([2, 2, 2, 1]), vg.ones([2, 2, 2, 1, 1]), strides=1, pad="valid").tolist()
     [[[[8.0]]]]
     """
-    return convolve("conv3d", "Conv3D", 3, x, filter, strides, pad, data_format, dilations)
+    return convolve("conv3d", "Conv3D", 3, x, filter, strides, pad, data_format, dilations, groups=groups)
 
 
 def depthwise_conv2d(
@@ -310,9 +324,10 @@ def convolve(
     dim_rounding_mode: str | None = None,
     bias: TensorLike | None = None,
     activation: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """Checks the arguments of a convolution over this many spatial axes and runs its kernel; one with an activation
-    takes a bias too."""
+    takes a bias too, and has one group."""
     x, filter = _floating(op, x, filter)
     one_of(op, "data_format", data_format, _FORMATS[axes])
     x, single = _with_batch(op, x, axes)
@@ -320,7 +335,7 @@ def convolve(
     if channels_first:
         x = transpose(x, (0, 2, 3, 1))
     shape, window = x.storage.shape, filter.storage.shape
-    _check_filter(op, axes, x, filter)
+    _check_filter(op, axes, x, filter, groups)
     placed = geometry(
         op,
         shape[1:-1],
@@ -337,7 +352,10 @@ def convolve(
         attrs["activation"] = activation
         if bias is not None:
             inputs = (x, filter, _bias(op, bias, x, (shape[0], *placed.output, _filters(kernel, filter))))
-    y = run_kernel(kernel, inputs, attrs)
+    if groups == 1:
+        y = run_kernel(kernel, inputs, attrs)
+    else:
+        y = convolve_in_groups(kernel, x, filter, attrs, groups)
     if channels_first:
         y = transpose(y, (0, 3, 1, 2))
     return _without_batch(y, single)
@@ -420,11 +438,13 @@ def _without_batch(y: Tensor, single: bool) -> Tensor:
     return reshape_to(y, y.shape[1:]) if single else y
 
 
-def _check_filter(op: str, axes: int, x: Tensor, filter: Tensor) -> None:
+def _check_filter(op: str, axes: int, x: Tensor, filter: Tensor, groups: int = 1) -> None:
     if filter.storage.ndim != axes + 2:
         wanted = _AXES[axes].format("").replace("]", ", filters]")
         raise ValueError(f"{op}: the filter must be {wanted}, got shape {format_shape(filter.shape)}")
-    if filter.storage.shape[-2] != x.storage.shape[-1]:
+    if groups != 1:
+        check_groups(op, x, filter, groups)
+    elif filter.storage.shape[-2] != x.storage.shape[-1]:
         raise ValueError(
             f"{op}: the filter has {filter.shape[-2]} input channels but x has {x.shape[-1]} "
             f"(x: {format_shape(x.shape)}, filter: {format_shape(filter.shape)})"
