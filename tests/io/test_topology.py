@@ -204,6 +204,14 @@ def test_an_argument_that_changes_the_layer_is_not_ignored():
         vg.models.model_from_json(topology)
 
 
+@pytest.mark.parametrize(("class_name", "space"), [("Conv1D", [4]), ("Conv2D", [4, 4]), ("Conv3D", [4, 4, 4])])
+def test_groups_of_convolutions_are_heeded(class_name, space):
+    topology = one_layer(class_name, [*space, 6], filters=4, kernel_size=2, groups=2)
+    model = vg.models.model_from_json(topology)
+    assert model.layers[0].kernel.shape == (*[2 for _ in space], 3, 4)
+    assert vg.models.model_from_json(model.to_json()).layers[0].groups == 2
+
+
 @pytest.mark.parametrize("class_name", ["Model", "Functional"])
 def test_graphs_have_two_class_names(class_name):
     layers = [

@@ -186,3 +186,18 @@ def test_channels_first_is_the_same_with_the_channels_elsewhere(name, shape, act
 def test_strides_and_dilation_together_are_an_error(name):
     with pytest.raises(ValueError, match=f"{name}: strides or dilation_rate must be 1, got strides"):
         getattr(vg.layers, name)(filters=1, kernel_size=2, strides=2, dilation_rate=2)
+
+
+def test_groups_are_stored_where_there_are_more_than_one():
+    assert "groups" not in vg.layers.conv2d(filters=2, kernel_size=1).get_config()
+    layer = vg.layers.conv2d(filters=4, kernel_size=1, groups=2)
+    assert type(layer).from_config(layer.get_config()).groups == 2
+
+
+def test_groups_that_the_filters_or_channels_do_not_make_are_an_error():
+    with pytest.raises(ValueError, match="conv1d: 4 filters do not make 3 groups of one size"):
+        vg.layers.conv1d(filters=4, kernel_size=1, groups=3)
+    with pytest.raises(ValueError, match="c: 5 channels do not make 2 groups of one size"):
+        vg.layers.conv3d(filters=4, kernel_size=1, groups=2, name="c")(vg.zeros([1, 2, 2, 2, 5]))
+    with pytest.raises(TypeError, match="conv2d_transpose: has no argument 'groups'"):
+        vg.layers.conv2d_transpose(filters=4, kernel_size=1, groups=2)

@@ -246,14 +246,15 @@ def test_what_tensorflow_js_cannot_open_is_told_in_one_sentence_and_saved_all_th
     layers = [
         vg.layers.conv1d(filters=2, kernel_size=2, padding="causal", input_shape=[6, 1], name="c"),
         vg.layers.depthwise_conv1d(kernel_size=2, name="d"),
+        vg.layers.conv1d(filters=2, kernel_size=2, groups=2, name="h"),
         vg.layers.gru(units=2, reset_after=True, name="g"),
     ]
     model = vg.sequential(layers=layers)
     assert problems_of(model, tmp_path) == [
         "save: TensorFlow.js cannot open this model (c: it has no causal padding; d: it has no layer DepthwiseConv1D; "
-        "g: its GRU has no reset_after)"
+        "h: its convolutions have no groups; g: its GRU has no reset_after)"
     ]
-    assert len(vg.load_layers_model(tmp_path).layers) == 3
+    assert len(vg.load_layers_model(tmp_path).layers) == 4
     assert problems_of(model, tmp_path / "x.keras") == problems_of(model, tmp_path / "x.h5") == []
 
 

@@ -96,6 +96,7 @@ _BIASED_FIRST = _Limit(
 )
 _DILATED = _Limit(_unless("dilation_rate", 1, [1, 1]), True, "its DepthwiseConv2D passes over dilation_rate")
 _LONGER = _Limit(_unless("output_padding"), True, "its transposed convolutions have no output_padding")
+_GROUPED = _Limit(_unless("groups", 1), False, "its convolutions have no groups")
 _IN_NO_MODEL = _Limit(_given(), False, "its layer of that name does not run inside a model")
 _TWICE = _Limit(
     _given("stateful", "return_state"),
@@ -110,8 +111,10 @@ _THRESHOLD = _Limit(_given("threshold"), True, "its ReLU layer has no threshold"
 _LIMITS: dict[str, tuple[_Limit, ...]] = {
     "CategoryEncoding": (_IN_NO_MODEL,),
     "CenterCrop": (_IN_NO_MODEL,),
-    "Conv1D": (_CAUSAL, _FIRST),
+    "Conv1D": (_CAUSAL, _FIRST, _GROUPED),
+    "Conv2D": (_GROUPED,),
     "Conv2DTranspose": (_LONGER,),
+    "Conv3D": (_GROUPED,),
     "Conv3DTranspose": (_LONGER,),
     "ConvLSTM2D": (_ZEROS, _TWICE),
     "DepthwiseConv2D": (_DILATED,),

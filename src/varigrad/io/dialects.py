@@ -60,7 +60,9 @@ WITHOUT_MEANING: dict[str, tuple[Any, ...]] = {
 }
 
 # Where one of those does say something.
-HEEDED: frozenset[tuple[str, str]] = frozenset([("GroupNormalization", "groups")])
+HEEDED: frozenset[tuple[str, str]] = frozenset(
+    (class_name, "groups") for class_name in ("Conv1D", "Conv2D", "Conv3D", "GroupNormalization")
+)
 
 # Arguments that these classes have from a base class without heeding them.
 _UNHEEDED = ("filters", "kernel_constraint", "kernel_initializer", "kernel_regularizer")

@@ -30,7 +30,7 @@ from varigrad.layers.spatial import (
     with_space,
 )
 from varigrad.ops.arithmetic import add
-from varigrad.ops.convolution import conv1d, conv3d
+from varigrad.ops.convolution import conv1d, conv2d, conv3d
 from varigrad.ops.fused import conv2d as fused_conv2d
 from varigrad.ops.padding import pad
 from varigrad.tensor import Tensor, Variable
@@ -180,16 +180,54 @@ class Convolution(BaseConvolution):
         return with_space(self.data_format, input_shape, self._output_space, self.filters)
 
 
-class Conv1D(Convolution):
+class _GroupedConvolution(Convolution):
+    """What the convolutions share whose channels may be divided into groups."""
+
+    groups = option(positive_integer, default=1, unless=1)  # TensorFlow.js knows no others
+
+    def __init__(
+        self,
+        *,
+        filters: int,
+        kernel_size: int | Sequence[int],
+        groups: int = 1,
+        kernel_initializer: str | Initializer | None = None,
+        kernel_regularizer: str | Regularizer | None = None,
+        kernel_constraint: str | Constraint | None = None,
+        **options: Unpack[ConvolutionOptions],
+    ) -> None:
+        super().__init__(
+            filters=filters,
+            kernel_size=kernel_size,
+            kernel_initializer=kernel_initializer,
+            kernel_regularizer=kernel_regularizer,
+            kernel_constraint=kernel_constraint,
+            **options,
+        )
+        self._take(locals())
+        if self.filters % self.groups:
+            raise ValueError(f"{self._owner}: {self.filters} filters do not make {self.groups} groups of one size")
+        if self.groups > 1:
+            self._fused = None
+
+    def _kernel_shape(self, channels: int) -> tuple[int, ...]:
+        if channels % self.groups:
+            raise ValueError(f"{self.name}: {channels} channels do not make {self.groups} groups of one size")
+        return (*self.kernel_size, channels // self.groups, self.filters)
+
+
+class Conv1D(_GroupedConvolution):
     """Convolution over one axis, such as time, with a bias and an activation.
 
     Mirrors `tf.layers.conv1d`. Inputs are `[batch, length, channels]`, results `[batch, windows, filters]`; with
     `data_format="channels_first"` the last two are the other way round (TensorFlow.js does so with the inputs only).
-    The kernel is `[window, channels, filters]`, the bias `[filters]`.
+    The kernel is `[window, channels / groups, filters]`, the bias `[filters]`.
 
     Args:
         filters: The number of output channels.
         kernel_size: The window's length.
+        groups: Into how many groups the channels and filters are divided, which meet only each other; not in
+            TensorFlow.js.
         kernel_initializer: The kernel's first value, `"glorot_normal"` by default.
         kernel_regularizer: A penalty on the kernel.
         kernel_constraint: A limit on the kernel.
@@ -213,18 +251,22 @@ class Conv1D(Convolution):
         if padding == "causal":
             span = (self.kernel_size[0] - 1) * self.dilation_rate[0]
             x, padding = pad(x, [(0, 0), (span, 0), (0, 0)]), "valid"
-        return self._biased(conv1d(x, self.kernel, self.strides[0], padding, dilation=self.dilation_rate[0]))
+        steps = self.dilation_rate[0]
+        return self._biased(conv1d(x, self.kernel, self.strides[0], padding, dilation=steps, groups=self.groups))
 
 
-class Conv2D(Convolution):
+class Conv2D(_GroupedConvolution):
     """Convolution over two spatial axes, with a bias and an activation.
 
     Mirrors `tf.layers.conv2d`. Inputs are `[batch, height, width, channels]`, or `[batch, channels, height, width]`
-    with `data_format="channels_first"`; the kernel is `[height, width, channels, filters]`, the bias `[filters]`.
+    with `data_format="channels_first"`; the kernel is `[height, width, channels / groups, filters]`, the bias
+    `[filters]`.
 
     Args:
         filters: The number of output channels.
         kernel_size: The window's height and width, or one number for both.
+        groups: Into how many groups the channels and filters are divided, which meet only each other; not in
+            TensorFlow.js.
         kernel_initializer: The kernel's first value, `"glorot_normal"` by default.
         kernel_regularizer: A penalty on the kernel.
         kernel_constraint: A limit on the kernel.
@@ -242,6 +284,9 @@ class Conv2D(Convolution):
     _fuses = True
 
     def _convolve(self, x: Tensor) -> Tensor:
+        if self.groups > 1:
+            steps = self.dilation_rate
+            return self._biased(conv2d(x, self.kernel, self.strides, self.padding, dilations=steps, groups=self.groups))
         return fused_conv2d(
             x,
             self.kernel,
@@ -253,15 +298,17 @@ class Conv2D(Convolution):
         )
 
 
-class Conv3D(Convolution):
+class Conv3D(_GroupedConvolution):
     """Convolution over three spatial axes, with a bias and an activation.
 
     Mirrors `tf.layers.conv3d`. Inputs are `[batch, depth, height, width, channels]`, or with the channels as axis 1 for
-    `data_format="channels_first"`; the kernel is `[depth, height, width, channels, filters]`.
+    `data_format="channels_first"`; the kernel is `[depth, height, width, channels / groups, filters]`.
 
     Args:
         filters: The number of output channels.
         kernel_size: The window's depth, height and width, or one number for all.
+        groups: Into how many groups the channels and filters are divided, which meet only each other; not in
+            TensorFlow.js.
         kernel_initializer: The kernel's first value, `"glorot_normal"` by default.
         kernel_regularizer: A penalty on the kernel.
         kernel_constraint: A limit on the kernel.
@@ -275,4 +322,5 @@ class Conv3D(Convolution):
     axes = 3
 
     def _convolve(self, x: Tensor) -> Tensor:
-        return self._biased(conv3d(x, self.kernel, self.strides, self.padding, dilations=self.dilation_rate))
+        steps = self.dilation_rate
+        return self._biased(conv3d(x, self.kernel, self.strides, self.padding, dilations=steps, groups=self.groups))

@@ -15,6 +15,7 @@ FILES = {
     "lenet": ".keras",
     "nested_and_shared": ".keras",
     "partly_frozen": ".h5",
+    "resnext": ".keras",
     "several_inputs_and_outputs": ".keras",
     "text_classifier": ".h5",
     "transformer": ".keras",

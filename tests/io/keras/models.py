@@ -239,6 +239,20 @@ def resnet_v2():
     return keras.Model(inputs, classifier(x))
 
 
+@model(not_in_tensorflow_js="its convolutions have no groups")
+def resnext():
+    x = inputs = image()
+    x = convolution(x, 8, 3, 2)
+    for groups in (4, 8):  # some channels together, then each by itself
+        y = convolution(x, 8, 1)
+        y = layers.Conv2D(16, 3, padding="same", groups=groups, activation="relu")(y)
+        x = layers.Add()([x, convolution(y, 8, 1, activation=None)])
+    steps = layers.Conv1D(6, 3, groups=2, dilation_rate=2)(layers.Reshape((-1, 8))(x))
+    volume = layers.Conv3D(4, 2, groups=2, activation="tanh")(layers.Reshape((4, 4, 4, 8))(x))
+    pooled = [layers.GlobalAveragePooling1D()(steps), layers.GlobalAveragePooling3D()(volume)]
+    return keras.Model(inputs, layers.Dense(5)(layers.Concatenate()(pooled)))
+
+
 @model
 def mobilenet():
     x = inputs = image()
