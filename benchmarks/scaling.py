@@ -1,7 +1,7 @@
 """How time and memory grow with the width and depth of a model, the steps of a recurrence, the number of variables.
 
-    python benchmarks/scaling.py [--families width,depth,steps,variables,memory] [--contenders varigrad_jit,jax_jit]
-                                 [--rounds 10] [--one-core]
+    python benchmarks/scaling.py [--families width,depth,steps,variables,memory] [--sizes 8,512]
+                                 [--contenders varigrad_jit,jax_jit] [--rounds 10] [--one-core]
 
 - width: a 10-w-w-10 perceptron at batch 100, w from 8 to 2048, against the best of the peers; and the processor time
   as a multiple of the wall time, which shows where threads begin, and what they cost.
@@ -91,7 +91,7 @@ def compare_widths(options: argparse.Namespace) -> None:
     """Prints a row a width."""
     print("| width | " + " | ".join(_titles(options)) + " | ours / best peer | processor / wall time |")
     print("|---" * (len(_titles(options)) + 3) + "|")
-    for size in SIZES["width"]:
+    for size in _sizes("width", options):
         found = measure(f"width-{size}", options)
         times = [_time(_clock(found[n], options)) if n in found else "—" for n in options.contenders.split(",")]
         ours = next((n for n in OURS if n in found), None)
@@ -111,9 +111,9 @@ def follow(family: str, options: argparse.Namespace) -> None:
     columns = [f"{title}: time, memory of one; first step" for title in _titles(options)]
     print(f"| {family} | " + " | ".join(columns) + " |")
     print("|---" * (len(columns) + 1) + "|")
-    least, *_ = SIZES[family]
+    least, *_ = sizes = _sizes(family, options)
     smallest: dict[str, Measured] = {}
-    for size in SIZES[family]:
+    for size in sizes:
         found = measure(f"{family}-{size}", options)
         smallest = smallest or found
         cells: list[str] = []
@@ -141,6 +141,10 @@ def compare_memory(options: argparse.Namespace) -> None:
         print(f"| {task} | {' | '.join(cells)} |", flush=True)
 
 
+def _sizes(family: str, options: argparse.Namespace) -> list[int]:
+    return [int(size) for size in options.sizes.split(",")] if options.sizes else list(SIZES[family])
+
+
 def _titles(options: argparse.Namespace) -> list[str]:
     return [CONTENDERS[name].title for name in options.contenders.split(",")]
 
@@ -156,6 +160,7 @@ def _time(seconds: list[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--families", default="width,depth,steps,variables,memory")
+    parser.add_argument("--sizes", help="those of the one family, if not all: 8,512")
     parser.add_argument("--contenders", default="varigrad_jit,varigrad_eager,jax_jit,torch_eager,numpy_by_hand")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=0.1, help="how long a turn takes")
