@@ -46,7 +46,8 @@ class _Format(NamedTuple):
     log2_high: float  # few enough digits that its product with an exponent is exact
     exp: tuple[float, ...]  # (exp(r) - 1 - r) / r² for |r| up to log(2) / 2
     erf_small: tuple[float, ...]  # erf(x) / x - 1 as a polynomial of x², for |x| up to 1
-    erf_large: tuple[float, ...]  # log(1 - erf(x)) as a polynomial of x - erf_middle, for x from 1 on
+    erf_large: tuple[float, ...]  # of 1 - erf(x), for x from 1 on: a polynomial of x - erf_middle
+    erf_root: int  # which root of it that is, a power of two; 0: its logarithm
     erf_middle: float
     one_as_erf: float  # from here on, erf is 1
 
@@ -83,9 +84,10 @@ _FORMATS = {
             7.853855929e-05,
         ),
         erf_large=(
-            *(0.000188486102, -1.129580394, -0.6332162412, -0.1084222601, 0.0252104371, -0.004205319453),
-            *(0.0004413793796, -2.169816141e-05),
+            *(1.0008347, -0.1450605356, -0.06142644167, -0.01137347391, 0.01292582121, -0.002469720449),
+            0.0001498482013,
         ),
+        erf_root=8,
         erf_middle=0.0,
         one_as_erf=4.0,
     ),
@@ -117,6 +119,7 @@ _FORMATS = {
             *(-1.3990095635029678e-8, 2.6095082248721419e-9, -2.5683420846333969e-10, -7.1538338260088776e-11),
             *(3.6613105243479794e-11, -4.8632062498322158e-12),
         ),
+        erf_root=0,
         erf_middle=2.0,
         one_as_erf=6.0,
     ),
@@ -319,9 +322,15 @@ def erf(code: Code, x: Operand) -> Operand:
     form = _FORMATS[x.kind]
     small = code.fma(code.polynomial(code.mul(x, x), form.erf_small), x, x)
     size = _clamp(code, code.intrinsic("fabs", x), 0.0, form.one_as_erf)
-    rest = exp(code, code.polynomial(code.sub(size, code.like(x, form.erf_middle)), form.erf_large))
+    rest = code.polynomial(code.sub(size, code.like(x, form.erf_middle)), form.erf_large)
+    rest = _power(code, rest, form.erf_root) if form.erf_root else exp(code, rest)
     large = _with_sign(code, code.sub(code.like(x, 1), rest), x)
     return code.select(code.compare("ogt", size, code.like(x, 1)), large, small)
+
+
+def _power(code: Code, x: Operand, exponent: int) -> Operand:
+    """x to the power of a power of two."""
+    return x if exponent == 1 else _power(code, code.mul(x, x), exponent // 2)
 
 
 def maximum(code: Code, a: Operand, b: Operand) -> Operand:
