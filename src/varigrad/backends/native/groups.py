@@ -66,7 +66,8 @@ class Group:
 
     def stage(self, op: Map | Reduce) -> int:
         """In which turn over the row an operation runs; it waits for what earlier turns leave."""
-        return max([self.stages.get(view.val, 0) for view in op.inputs], default=0)
+        stages = self.stages
+        return max([stages.get(view.val, 0) for view in op.inputs], default=0) if stages else 0
 
     def inside(self, view: View, per_row: bool, cols: int | None) -> bool:
         """Whether what an operation reads is at hand when it gets to the same place of the pass."""
@@ -85,8 +86,9 @@ class Group:
         is_full = len(self.operations) >= _MOST_OPERATIONS or self.inputs + len(op.inputs) > _MOST_INPUTS
         if is_full and self.operations:
             return None
-        shape = op.inputs[0].shape if isinstance(op, Reduce) else op.output.shape
-        size, cols = prod(shape), self.cols
+        is_reduce = isinstance(op, Reduce)
+        shape = op.inputs[0].shape if is_reduce else op.output.shape
+        size, cols = prod(shape) if is_reduce else op.output.size, self.cols
         per_row = False
         scale = 1
         if isinstance(op, Reduce):
@@ -101,7 +103,7 @@ class Group:
                 return None
             per_row, scale = True, cols
         blocks = op.blocks if isinstance(op, Reduce) else 1
-        cuts = _joined(self.cuts | {cols or 1, self.size // blocks}, shape, scale)
+        cuts = _joined(self.cuts, (cols or 1, self.size // blocks), shape, scale)
         if cuts is None:
             return None
         for view in op.inputs:
@@ -131,16 +133,14 @@ class Role:
         self.cuts = cuts
 
 
-def _joined(cuts: set[int], shape: Shape, scale: int) -> set[int] | None:
-    """The cuts together with those of a shape, if each divides the next."""
-    joined = set(cuts)
+def _joined(cuts: set[int], others: Shape, shape: Shape, scale: int) -> set[int] | None:
+    """The cuts together with others and those of a shape, if each divides the next."""
     step = scale
-    for n in reversed(shape):
-        joined.add(step)
-        step *= n
-    joined.add(step)
-    ordered = sorted(joined)
-    return joined if all(b % a == 0 for a, b in pairwise(ordered)) else None
+    ends = [*others, step, *[step := step * n for n in reversed(shape)]]
+    if cuts.issuperset(ends):  # as for most operations of a group
+        return cuts
+    joined = cuts.union(ends)
+    return joined if all(b % a == 0 for a, b in pairwise(sorted(joined))) else None
 
 
 def in_order(view: View) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.formulas import Formula, Term, formulas
-from varigrad.backends.native.operations import Join, Val, View, whole
+from varigrad.backends.native.operations import Join, Shape, Val, View, whole
 
 __all__ = ["UPDATES", "Updated"]
 
@@ -110,6 +110,7 @@ def _optimizer(kernel: str, rule: Rule, slots: int, numbers: int) -> Update:
         if not kind.is_float or any(v.kind is not kind for v in (*x.targets, *x.inputs, *x.state)):
             return None
         at_step = [b.reshape(known.part((j,), (1,)), ()) for j in range(numbers)]
+        along: dict[Shape, list[View]] = {}  # the step's numbers as long as a variable: most are as long as others
         of_slots = x.places[len(x.targets) :]
         after: list[View] = []
         parts: list[list[Val]] = [[] for _ in x.state]
@@ -117,7 +118,9 @@ def _optimizer(kernel: str, rule: Rule, slots: int, numbers: int) -> Update:
         for target, gradient, place in zip(x.targets, gradients, x.places):
             flat = (target.size,)
             given = [b.reshape(target, flat), b.reshape(gradient, flat)]
-            given += [*[slot.part((start,), flat) for slot in x.state], *at_step]
+            if flat not in along:
+                along[flat] = [number.broadcast(flat) for number in at_step]
+            given += [*[slot.part((start,), flat) for slot in x.state], *along[flat]]
             for result, formula in order:
                 memory = of_slots[result - 1].part((start,), flat) if result else _flat(place)
                 views = [given[at] for at in formula.reads]

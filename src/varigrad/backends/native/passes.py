@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from varigrad.backends.native.code import Kind
@@ -120,12 +121,7 @@ class Pass:
 
     def _strides(self, shape: Shape, strides: Sequence[int], scale: int) -> list[int]:
         """The strides along the axes of the pass, for an array whose elements each stand for `scale` in a row."""
-        axes: list[tuple[int, int, int]] = []
-        suffix = scale
-        for n, stride in zip(reversed(shape), reversed(strides)):
-            axes.append((suffix, suffix * n, stride))
-            suffix *= n
-        return [next((s * (at // low) for low, high, s in axes if low <= at < high), 0) for at in self._suffixes]
+        return list(_strides_at(tuple(self._suffixes), shape, tuple(strides), scale))
 
     def _strides_of_blocks(self, output: Val, blocks: int) -> list[int]:
         """The strides for one row of results a block: [block, column]."""
@@ -160,3 +156,14 @@ class Pass:
                 for a in accesses:
                     del a.strides[d]
                 del self.sizes[d], self._suffixes[d]
+
+
+@lru_cache(maxsize=4096)
+def _strides_at(suffixes: Shape, shape: Shape, strides: Shape, scale: int) -> Shape:
+    """The strides of an array along axes, which are given by how many elements of the pass follow one another there."""
+    axes: list[tuple[int, int, int]] = []
+    suffix = scale
+    for n, stride in zip(reversed(shape), reversed(strides)):
+        axes.append((suffix, suffix * n, stride))
+        suffix *= n
+    return tuple([next((s * (at // low) for low, high, s in axes if low <= at < high), 0) for at in suffixes])
