@@ -168,6 +168,11 @@ class Graph:
         self.outputs = outputs
         self.name = name
 
+    def __del__(self) -> None:
+        # Values and nodes refer to each other. What they stand for would stay in memory until garbage is collected.
+        for value in [value for node in self.nodes for value in node.outputs]:
+            value.node = None
+
     def sources(self) -> list[Value]:
         """The values that no node makes, in the order of first use."""
         found: dict[Value, None] = {}

@@ -45,12 +45,6 @@ class Trace:
         self.lock = threading.RLock()
         self.quick: QuickCall | None = None  # written at the first call that finds this trace
 
-    def __del__(self) -> None:
-        # Values and nodes refer to each other. Variables would stay in memory until the garbage is collected.
-        graphs = (self.captured, self.program.graph) if hasattr(self, "program") else (self.captured,)
-        for value in [value for graph in graphs for node in graph.nodes for value in node.outputs]:
-            value.node = None
-
     def failure(self, leaves: Sequence[Any]) -> str | None:
         """Why it does not hold for a call, in words."""
         for position, value in self.known.items():
