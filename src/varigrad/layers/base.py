@@ -13,6 +13,7 @@ from varigrad.dtypes import is_floating, numpy_dtype
 from varigrad.errors import NotYetError
 from varigrad.keywords import suggestion
 from varigrad.layers.arguments import Shape, boolean, partial_shape
+from varigrad.layers.calling import arguments_of, mask_tensors, with_training_by_position
 from varigrad.layers.input_spec import InputSpec, InputSpecs, check_shapes
 from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.naming import default_layer_name, name_scope
@@ -140,8 +141,8 @@ class Layer(OptionHolder):
         super().__init_subclass__()
         call = cls.__dict__.get("call")
         if call is not None:
-            cls._run = _with_training_by_position(call)
-            cls._call_arguments = _arguments_of(call)
+            cls._run = with_training_by_position(call)
+            cls._call_arguments = arguments_of(call)
 
     # To be overridden
 
@@ -236,7 +237,7 @@ class Layer(OptionHolder):
             if "mask" not in accepted:
                 given.pop("mask", None)
             elif "mask" in given:
-                given["mask"] = _mask_tensors(self.name, given["mask"])
+                given["mask"] = mask_tensors(self.name, given["mask"])
             for name in given:
                 if name not in accepted:
                     raise TypeError(f"{self.name}: call takes no argument {name!r}{suggestion(name, accepted)}")
@@ -409,39 +410,6 @@ class Layer(OptionHolder):
 
     def __repr__(self) -> str:
         return f"<{self.class_name} {self.name!r}>"
-
-
-def _with_training_by_position(call: Any) -> Any:
-    """`call` as `(self, inputs, training)`, for layers that take `training` by keyword or not at all."""
-    code = getattr(call, "__code__", None)
-    if code is None:
-        return call
-    positional = code.co_varnames[: code.co_argcount]
-    if positional[2:3] == ("training",):
-        return call
-    takes_keywords = bool(code.co_flags & 0x08)
-    if takes_keywords or "training" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-        return lambda self, inputs, training: call(self, inputs, training=training)  # pyright: ignore
-    return lambda self, inputs, training: call(self, inputs)  # pyright: ignore
-
-
-def _arguments_of(call: Any) -> frozenset[str] | None:
-    """The arguments of `call` besides inputs; None if it takes any."""
-    code = getattr(call, "__code__", None)
-    if code is None or code.co_flags & 0x08:
-        return None
-    return frozenset(code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount])
-
-
-def _mask_tensors(owner: str, mask: Any) -> Any:
-    """A mask, or a list of masks, as tensors of bools."""
-    if mask is None or (isinstance(mask, Tensor) and mask.storage.dtype.kind == "b"):
-        return mask
-    if isinstance(mask, (list, tuple)):
-        items = cast("Sequence[Any]", mask)
-        if any(item is None or isinstance(item, (Tensor, np.ndarray)) for item in items):
-            return [_mask_tensors(owner, item) for item in items]
-    return convert(mask, owner, "mask").cast("bool")
 
 
 def _shapes(inputs: Any) -> Any:
