@@ -57,6 +57,8 @@ class Option(NamedTuple):
 def option(read: Callable[..., T], *limits: Any, default: Any = None, stored: bool = True, unless: Any = _ALWAYS) -> T:
     """Declares an argument of a constructor.
 
+    It is typed as the attribute that layers have; the class itself hands it to `OptionHolder` when it is made.
+
     Args:
         read: Checks and converts it, `read(owner, argument, value, *limits)`; see `arguments.py`.
         limits: What else `read` takes.
