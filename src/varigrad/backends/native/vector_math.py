@@ -171,7 +171,11 @@ def power_of_two(code: Code, exponent: Operand, kind: Kind) -> Operand:
 
 def _clamp(code: Code, x: Operand, low: float, high: float) -> Operand:
     """x between two limits; NaN stays NaN."""
-    x = code.select(code.compare("olt", x, code.like(x, low)), code.like(x, low), x)
+    return _at_most(code, code.select(code.compare("olt", x, code.like(x, low)), code.like(x, low), x), high)
+
+
+def _at_most(code: Code, x: Operand, high: float) -> Operand:
+    """x or a limit, if that is less; NaN stays NaN."""
     return code.select(code.compare("ogt", x, code.like(x, high)), code.like(x, high), x)
 
 
@@ -214,8 +218,10 @@ def exp(code: Code, x: Operand) -> Operand:
 def exp_of_sum(code: Code, x: Operand, low: Operand | None) -> Operand:
     """e to the power of x + low, of which low is tiny: 0 where x is infinite or NaN."""
     form = _FORMATS[x.kind]
-    exponent, rest = _reduce_exponent(code, _clamp(code, x, form.lowest, form.highest), low)
-    return _scaled(code, code.add(rest, code.like(x, 1)), exponent)
+    vanishes, zero = code.compare("olt", x, code.like(x, form.lowest)), code.like(x, 0)
+    # Not by way of a product that is too small for a float: many processors take long for those.
+    exponent, rest = _reduce_exponent(code, _at_most(code, code.select(vanishes, zero, x), form.highest), low)
+    return code.select(vanishes, zero, _scaled(code, code.add(rest, code.like(x, 1)), exponent))
 
 
 def half_exp(code: Code, x: Operand) -> Operand:
