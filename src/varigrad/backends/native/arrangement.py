@@ -14,10 +14,8 @@ __all__ = ["ARRANGEMENTS", "arrange"]
 ARRANGEMENTS: dict[str, Callable[[Graph], None]] = {
     "sum_in_products": sum_in_products,
     "map_before_joining": map_before_joining,
-    "drop_joined": drop_dead_code,
-    "share_parts": share_subexpressions,
     "map_after_splitting": map_after_splitting,
-    "share_parts_again": share_subexpressions,
+    "share_parts": share_subexpressions,
     "drop_dead_code": drop_dead_code,
 }
 

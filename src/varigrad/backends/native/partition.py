@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from varigrad.backends.native.elementwise import LOWERINGS
 from varigrad.jit.graph import Graph, Node, Value
+from varigrad.jit.passes import drop_dead_code, share_subexpressions
 
 __all__ = ["map_after_splitting", "map_before_joining"]
 
@@ -42,6 +43,9 @@ def map_before_joining(graph: Graph) -> None:
         nodes.append(whole)
     graph.nodes = nodes
     graph.substitute(replacements)
+    if replacements:  # parts of one array are split off once, and what is joined no more is not read either
+        drop_dead_code(graph)
+        share_subexpressions(graph)
 
 
 def _flatten(node: Node, readers: dict[Value, list[Node]]) -> None:
@@ -72,10 +76,8 @@ def map_after_splitting(graph: Graph) -> None:
     readers = _readers(graph)
     replacements: dict[Value, Value] = {}
     nodes: list[Node] = []  # from the last
-    gone: set[Node] = set()
+    replaced: set[Node] = set()
     for node in reversed(graph.nodes):
-        if node in gone:
-            continue
         split = _split_output(node, readers)
         if split is None:
             nodes.append(node)
@@ -88,9 +90,9 @@ def map_after_splitting(graph: Graph) -> None:
                 readers[value].append(new)
         for value in node.inputs:
             readers[value] = [reader for reader in readers[value] if reader is not node]
-        nodes = [other for other in nodes if other is not split]
+        replaced.add(split)
         nodes += made[::-1]
-    graph.nodes = nodes[::-1]
+    graph.nodes = [node for node in reversed(nodes) if node not in replaced]
     graph.substitute(replacements)
 
 

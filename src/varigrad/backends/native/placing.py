@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from varigrad.backends.native.operations import Join, Map, Operation, Routine, Val, View, dense
 
@@ -20,17 +20,18 @@ class _Placing:
         self.operations = operations
         self.fixed = {view.val.root for view in outputs}  # what stays where it is
         self.members: defaultdict[Val, list[Val]] = defaultdict(list)  # what lies in the memory of a root
-        self.writers: defaultdict[Val, list[View]] = defaultdict(list)  # where copies and others write in it
         self.read: set[Val] = set()
+        writers: defaultdict[Val, list[Val]] = defaultdict(list)  # what is written to places in it
         for op in operations:
             for val in op.outputs:
                 self.members[val.root].append(val)
                 if not isinstance(op, (Map, Routine, Join)):
                     self.fixed.add(val.root)
                 elif val.home is not None and not isinstance(op, Join):
-                    self.writers[val.root].append(val.home)
+                    writers[val.root].append(val)
             if not isinstance(op, Join):
                 self.read.update([view.val for view in op.inputs])
+        self.crowded = {val for vals in writers.values() for val in _overlapping(vals)}
 
     def run(self) -> list[Operation]:
         """All operations that remain."""
@@ -59,10 +60,7 @@ class _Placing:
         side_by_side = all(n == 1 or s == d for n, s, d in zip(place.shape, place.strides, dense(place.shape)))
         if not whole or not side_by_side or target is root or target.source is not None or root.kind is not target.kind:
             return False
-        start, end = place.span()
-        return not any(
-            other is not place and other.span()[0] < end and other.span()[1] > start for other in self.writers[target]
-        )
+        return op.output not in self.crowded
 
     def move(self, root: Val, copy: Val) -> None:
         """Gives a value, and all that lies in its memory, a place in the memory of another."""
@@ -73,3 +71,14 @@ class _Placing:
                 home = View(target, val.home.shape, val.home.strides, offset + val.home.offset)
             val.home, val.root, val.start = home, target, home.offset
             self.members[target].append(val)
+
+
+def _overlapping(vals: Sequence[Val]) -> Iterator[Val]:
+    """Those of the values in one memory that may share elements with others."""
+    spans = sorted([(val.home.span(), at, val) for at, val in enumerate(vals) if val.home is not None])
+    reach, owner = 0, None
+    for (start, end), _, val in spans:
+        if owner is not None and start < reach:
+            yield from (owner, val)
+        if end > reach:
+            reach, owner = end, val

@@ -80,7 +80,8 @@ def _product(
     for side in (1, 0):
         order = packs.get(frozenset([pair[side] for pair in factors]))
         if order is not None and len(order) == len(factors):
-            factors = sorted(factors, key=lambda pair: order.index(pair[side]))
+            place = {value: at for at, value in enumerate(order)}
+            factors = sorted(factors, key=lambda pair: place[pair[side]])
             break
     first, second = (_joined([pair[side] for pair in factors], node, nodes) for side in (0, 1))
     attrs = {"transpose_a": True, "transpose_b": False}
