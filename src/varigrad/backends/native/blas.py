@@ -1,4 +1,4 @@
-"""Large matrix products: calls of the BLAS that SciPy ships, straight from native code."""
+"""Large matrix products where programs have no threads of their own: calls of the BLAS that SciPy ships, which has."""
 
 from __future__ import annotations
 

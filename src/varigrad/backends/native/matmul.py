@@ -1,4 +1,4 @@
-"""Lowering of matrix products: small ones to loops of their own, large ones to BLAS, thin ones to maps and sums."""
+"""Lowering of matrix products: to their own loops, thin ones to maps and sums, large ones to BLAS on some systems."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from varigrad.backends.native import threads
 from varigrad.backends.native.blas import Product
 from varigrad.backends.native.builder import Builder
 from varigrad.backends.native.contraction import MOST_PACKED, Contraction, Inner, Row
@@ -17,8 +18,9 @@ from varigrad.backends.native.packing import Factor, packed, second_factor
 
 __all__ = ["RULES", "activated", "product"]
 
-# Multiplications from which BLAS, which packs its factors first, is faster.
-_LARGE = 1 << 30
+# Multiplications from which BLAS, which has threads, is faster where programs have none. Where they do, its threads
+# hold on to the cores that the next step needs: a net of which some products are BLAS's takes up to a third longer.
+_LARGE = 1 << 62 if threads.POSSIBLE else 1 << 30
 # Multiplications from which it pays to lay the second factor out in strips.
 _PACKED = 1 << 18
 # Elements from which a first factor whose columns lie side by side is turned around.

@@ -15,7 +15,9 @@ from varigrad.backends.native.sharing import POOL_SIZE, SEMAPHORE, WORKER
 if TYPE_CHECKING:
     from varigrad.backends.native.machine import Library
 
-__all__ = ["pool_address", "worker_count"]
+__all__ = ["POSSIBLE", "pool_address", "worker_count"]
+
+POSSIBLE = sys.platform == "linux"  # whether programs have threads of their own here
 
 _lock = threading.Lock()
 _pools: list[Any] = []  # the one of this process, with what it must keep
@@ -24,7 +26,7 @@ _pools: list[Any] = []  # the one of this process, with what it must keep
 def worker_count() -> int:
     """How many threads help the one that calls: `VARIGRAD_NUM_THREADS`, or else `OMP_NUM_THREADS`, says how many
     there are in all."""
-    if sys.platform != "linux":
+    if not POSSIBLE:
         return 0
     outermost = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]  # a list is one number for each level of nesting
     given = (os.environ.get("VARIGRAD_NUM_THREADS") or outermost).strip()
