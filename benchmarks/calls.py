@@ -4,7 +4,9 @@
 
 - call: from Python into a compiled function and back.
 - compile: the first call, with an empty cache and with the machine code already there, each in a new process.
-- threads: a small model with threads as they come and with one; two processes at once; and the processor time of a
+- threads: a small model with threads as they come and with one; each of two processes at once, threads as they come,
+  against one alone: two that share two cores have one each, and so small a step takes little longer on one, so what is
+  lost is what threads do to each other (on busy machines, what others take counts too); and the processor time of a
   loop that mostly sleeps.
 - sample: fitting a single sample, as in reinforcement learning.
 
