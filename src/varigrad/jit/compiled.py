@@ -455,10 +455,15 @@ def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -
     learning rates, schedules and step counts may change freely. `explain()` says what was compiled, and why;
     `graph()` and `source()` show the result.
 
-    Inside, tensors have no values yet, so `float(x)`, `if x > 0` and the like are errors that name the line. A function
+    Inside, tensors have no values yet, so `float(x)`, `if x > 0` and the like are errors that name the line, and come
+    out of the function even where it catches them: it cannot go on without the value, at one call or all. A function
     that changes something besides tensors and variables each time it runs (a counter, a list) is left as it is, with a
     warning; to change a container that was passed to it is an error. Printing happens at the first call only, and so
     does what asks the world outside the program for something, such as a file or `os.environ`, with a warning.
+
+    Results are those of eager mode but for rounding, and NaN and infinity with them, save in the gradient of a
+    convolution for its input where the filter is infinite or NaN: machine code sums over zeros around and between the
+    numbers of `dy`, and zero times infinity is NaN.
 
     Args:
         f: A function of tensors, arrays, numbers, containers of these (lists, tuples, dicts, dataclasses), and other
