@@ -40,7 +40,8 @@ def _shape_depends(node: Node) -> bool:
 class Capture(Observer):
     """Records kernel calls. `unfit` lists what keeps this run of the step from standing for later ones.
 
-    What can never be compiled is an error; of a `lenient` capture it is its `refusal`, and the step runs on.
+    What can never be compiled is an error, and the `refusal` of the capture, for the function may catch the error; a
+    step of a `lenient` capture runs on.
     """
 
     def __init__(self, name: str, leaves: Sequence[Any], labels: Sequence[str], lenient: bool = False) -> None:
@@ -83,6 +84,7 @@ class Capture(Observer):
         outputs: tuple[Tensor, ...],
         nanoseconds: int,
     ) -> None:
+        self._check_allowed()
         if kernel == "Constant":
             self._values[outputs[0].id] = self._constant(outputs[0].storage)
             return
@@ -107,6 +109,7 @@ class Capture(Observer):
         attrs: Mapping[str, Any],
         state: tuple[Tensor, ...],
     ) -> None:
+        self._check_allowed()
         for tensor in state:
             if tensor.id not in self._values:
                 self._outside(tensor, depends=INPUT)
@@ -125,6 +128,7 @@ class Capture(Observer):
             self._values[tensor.id] = node.add_output(tensor.storage.shape, tensor.storage.dtype)
 
     def computing(self, compute: Callable[[], Sequence[Array]], outputs: tuple[Tensor, ...]) -> None:
+        self._check_allowed()
         node = Node(HOST, [], {}, call_site(), compute=compute)
         self.nodes.append(node)
         for output in outputs:
@@ -153,9 +157,14 @@ class Capture(Observer):
         self.numbers.look_at(depends)
 
     def _refuse(self, why: str) -> None:
+        self.refusal = self.refusal or why
         if not self._lenient:
             raise JitError(why)
-        self.refusal = self.refusal or why
+
+    def _check_allowed(self) -> None:
+        """Raises the error again if somebody has caught it: nothing that follows from that is to be done."""
+        if self.refusal is not None and not self._lenient:
+            raise JitError(self.refusal)
 
     # From tensors to values
 

@@ -455,8 +455,8 @@ def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -
     learning rates, schedules and step counts may change freely. `explain()` says what was compiled, and why;
     `graph()` and `source()` show the result.
 
-    Inside, tensors have no values yet, so `float(x)`, `if x > 0` and the like are errors that name the line, and come
-    out of the function even where it catches them: it cannot go on without the value, at one call or all. A function
+    Inside, tensors have no values yet, so `float(x)`, `if x > 0` and the like are errors that name the line, and
+    reach the caller even if the function catches them: what it did instead would be compiled for all calls. A function
     that changes something besides tensors and variables each time it runs (a counter, a list) is left as it is, with a
     warning; to change a container that was passed to it is an error. Printing happens at the first call only, and so
     does what asks the world outside the program for something, such as a file or `os.environ`, with a warning.
