@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -668,3 +669,16 @@ def test_a_loss_that_rises_by_the_same_factor_brings_a_warning_in_the_end():
     targets = [(np.ones([1, 1]), np.array([[1.5**epoch]])) for epoch in range(9)]
     with pytest.warns(UserWarning, match=r"keeps rising \(7.594, 11.39, 17.09, 25.63\)"):
         model.fit_dataset(targets, epochs=9, batches_per_epoch=1, verbose=0)
+
+
+def test_a_model_that_was_fitted_is_free_without_a_search_for_garbage():
+    model = vg.sequential(layers=[vg.layers.dense(units=3, input_shape=[4]), vg.layers.dense(units=1)])
+    model.compile(optimizer="adam", loss="mean_squared_error", metrics=["mae"], jit=False)
+    model.fit(np.ones((8, 4), np.float32), np.ones((8, 1), np.float32), epochs=2, verbose=0)
+    watched = [weakref.ref(model), *[weakref.ref(w) for w in model.weights]]
+    gc.disable()
+    try:
+        del model
+        assert [kept() for kept in watched] == [None] * 5
+    finally:
+        gc.enable()

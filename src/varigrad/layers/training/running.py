@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import ref
+from weakref import WeakMethod, ref
 
 from varigrad.jit.deferred import Deferred
 from varigrad.layers.lists import as_list
@@ -72,8 +72,13 @@ class Runner:
 
     def _compiled(self) -> Deferred:
         alone = {measure.output for measure, count in zip(self._measures, self._counters) if count is None}
-        make_work, counters = self._make_work, self._counters
-        return Deferred(lambda: _measuring(make_work(), counters, alone), self._name, self._jit, self._refused)
+        make_work, counters, refused = self._make_work, self._counters, WeakMethod(self._refused)
+
+        def tell(reason: str) -> None:
+            if method := refused():  # the runner has what it runs, which does not keep it
+                method(reason)
+
+        return Deferred(lambda: _measuring(make_work(), counters, alone), self._name, self._jit, tell)
 
     def _refused(self, reason: str) -> None:
         theirs = [
