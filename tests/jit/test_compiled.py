@@ -752,14 +752,15 @@ def test_compiling_for_many_shapes_warns_and_the_oldest_are_given_up():
         f(vg.ones([10]))
     assert [warning.filename for warning in told] == [__file__]
     for length in range(11, 300):
-        assert f(vg.ones([length])).item() == length
+        assert [f(vg.ones([length])).item() for _ in range(2)] == [length] * 2
     assert f.compilations == 299
     f(vg.ones([299]))
     assert f.compilations == 299
-    f(vg.ones([1]))  # given up, compiled again
+    for _ in range(2):
+        f(vg.ones([1]))  # given up, compiled again
     assert f.compilations == 300
     assert "300. other arguments: (float32[1])" in f.explain()
-    assert len(f.explain().splitlines()) == 51
+    assert len(f.explain().splitlines()) == 52
 
 
 def test_long_lists_and_dicts_of_numbers_are_followed():

@@ -19,11 +19,12 @@ from varigrad.jit.collection import collection_paused
 from varigrad.jit.differentiation import Together
 from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.executors import check_executor
-from varigrad.jit.graph import HOST, owners
+from varigrad.jit.graph import HOST, Graph, owners
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.quick import MISS, QuickCall, never, quick_call
-from varigrad.jit.signature import describe, flatten, replaced, untouched
+from varigrad.jit.repeats import Repeats
+from varigrad.jit.signature import Build, describe, flatten, replaced, untouched
 from varigrad.jit.straight_line import Stale
 from varigrad.jit.surroundings import Surroundings, look_around
 from varigrad.jit.trace import Trace, variable_places
@@ -39,9 +40,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _ATTEMPTS = 3  # runs that change something besides tensors, after which a function is left as it is
-_OFTEN = 10  # compilations of one signature from which on a warning says why
+# From so many on a warning says why, and only what comes again is compiled:
+_OFTEN = 10  # compilations of one signature
+_MANY = 10  # signatures
 _KEPT = 32  # compilations of one signature that are kept
-_MANY = 10  # signatures from which on a warning says why
 _KEPT_SIGNATURES = 256
 _TOLD = 50  # compilations that `explain` tells of
 
@@ -68,6 +70,7 @@ class CompiledFunction(Generic[P, R]):
         self._left_alone: set[Any] = set()
         self._history: deque[str] = deque(maxlen=_TOLD)
         self._compilations = 0
+        self._repeats = Repeats()
         self._lock = threading.RLock()
         self._is_warned = False  # of what it asks of the world
         together = functools.partial(CompiledFunction[..., Any], executor=executor, lenient=True)
@@ -183,12 +186,12 @@ class CompiledFunction(Generic[P, R]):
     def _trace(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any, leaves: list[Any], objects: list[Any]
     ) -> Any:
-        """Runs the function as it is written, and writes down what it does."""
+        """Runs the function as it is written, and writes down what it does, which is compiled if that may pay."""
         if key in self._left_alone:
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
         reason = self._reason(key, leaves)
         try:
-            before = look_around(self.function, objects)
+            before = look_around(self.function, objects) if self._pays(key, leaves) else None
         except JitError as error:
             self._leave_alone(key, error)
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
@@ -207,8 +210,11 @@ class CompiledFunction(Generic[P, R]):
                     f"jit: {self._name} changes a list, dict or dataclass that it is given, of which a compiled "
                     "function has a copy; return what is new"
                 )
-            with collection_paused():
-                return self._compile(capture, result, before, reason, key, leaves, objects)
+            graph, build = capture.finish(result)
+            if before is not None:
+                with collection_paused():
+                    self._compile(capture, graph, build, before, reason, key, leaves, objects)
+            return build(capture.output_tensors, leaves)
         except Exception as error:  # whatever it is, the function has run
             self._leave_alone(key, error)
             return result
@@ -216,15 +222,15 @@ class CompiledFunction(Generic[P, R]):
     def _compile(
         self,
         capture: Capture,
-        result: Any,
+        graph: Graph,
+        build: Build,
         before: Surroundings,
         reason: str,
         key: Any,
         leaves: list[Any],
         objects: list[Any],
-    ) -> Any:
-        """Makes a program of what a call did, and returns what the call gave."""
-        graph, build = capture.finish(result)
+    ) -> None:
+        """Makes a program of what a call did."""
         after = look_around(self.function, objects, before)
         unfit = capture.unfit + [f"it changes {change}" for change in changes(before, after)]
         if any(after.hosts.isdisjoint(map(id, owners(node))) for node in graph.nodes if node.kernel == HOST):
@@ -247,7 +253,14 @@ class CompiledFunction(Generic[P, R]):
             if not self.lenient:
                 self._warn_if_often(traces, reason)
                 self._warn_of_the_outside(after)
-        return build(capture.output_tensors, leaves)
+
+    def _pays(self, key: Any, leaves: Sequence[Any]) -> bool:
+        """Whether to compile the function now: of many kinds of calls, those that have come before are worth it."""
+        traces = self._traces.get(key)
+        if traces:
+            return len(traces) < _OFTEN or self._repeats.has_come((key, traces[-1].differences(leaves)))
+        # Who calls a lenient one has thought about its arguments: see `Deferred`.
+        return self.lenient or len(self._traces) < _MANY or self._repeats.has_come(key)
 
     def _leave_alone(self, key: Any, error: Exception) -> None:
         """Has calls with this key run as the function is written from now on; raises the error unless lenient."""
@@ -283,14 +296,15 @@ class CompiledFunction(Generic[P, R]):
     def _warn_if_often(self, traces: list[Trace], reason: str) -> None:
         if len(traces) == 1 and len(self._traces) == _MANY:
             warn_caller(
-                f"jit: {self._name} was compiled for {_MANY} kinds of arguments, last for {reason}; give tensors few "
-                "different shapes, by padding if need be, and numbers that change as floats or tensors",
+                f"jit: {self._name} was compiled for {_MANY} kinds of arguments, last for {reason}; others will "
+                "be when they come again; give tensors few different shapes, by padding if need be, and numbers that "
+                "change as floats or tensors",
                 JitWarning,
             )
         if len(traces) == _OFTEN:
             warn_caller(
-                f"jit: {self._name} was compiled {_OFTEN} times for the same arguments, last because {reason}; pass "
-                "what changes as an argument, or keep it in a variable",
+                f"jit: {self._name} was compiled {_OFTEN} times for the same arguments, last because {reason}; from "
+                "now on it is when the same comes again; pass what changes as an argument, or keep it in a variable",
                 JitWarning,
             )
 
@@ -326,6 +340,9 @@ class CompiledFunction(Generic[P, R]):
         lines = [f"{self._name} was compiled {times}{':' if self._history else ''}"]
         first = self.compilations - len(self._history) + 1
         lines += [f"  {number}. {reason}" for number, reason in enumerate(self._history, first)]
+        if self._repeats.new:
+            calls = "a call" if self._repeats.new == 1 else f"{self._repeats.new} calls"
+            lines.append(f"{calls} ran as written: of so many kinds, those that come again are compiled")
         for key, reasons in self._unfit.items():
             state = "runs as it is written" if key in self._left_alone else "was not compiled yet"
             lines.append(f"with {describe(key)} it {state}: {reasons[-1]}")
@@ -452,7 +469,8 @@ def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -
     written down, which is faster and gives the same. The function is compiled anew for other shapes and dtypes, and
     whenever something else that it depends on has changed: arguments that are neither tensors nor floats, variables
     replaced, and what it reads from closures, globals, attributes, lists, dicts and arrays. Floats passed as arguments,
-    learning rates, schedules and step counts may change freely. `explain()` says what was compiled, and why;
+    learning rates, schedules and step counts may change freely. What has been compiled ten times is compiled again only
+    for what comes a second time, and runs as it is written until then. `explain()` says what was compiled, and why;
     `graph()` and `source()` show the result.
 
     Inside, tensors have no values yet, so `float(x)`, `if x > 0` and the like are errors that name the line, and

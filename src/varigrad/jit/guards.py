@@ -11,6 +11,7 @@ from varigrad.changes import COUNT
 from varigrad.jit.paths import Path
 from varigrad.jit.signature import PLAIN
 from varigrad.jit.surroundings import Place, Surroundings, cell_contents, contents_of
+from varigrad.tensor import Tensor
 
 __all__ = ["GONE", "Guards", "changes"]
 
@@ -81,6 +82,19 @@ class Guards:
         self._names["count"] = COUNT.all
         return None
 
+    def differences(self) -> tuple[Any, ...]:
+        """What has changed and what is there now; equal whenever the same stands in the same places again."""
+        looked_at = ((number, place.value, _look(place)) for number, place in enumerate(self.places))
+        places = [
+            (number, _told_apart(now))
+            for number, value, now in looked_at
+            if now is not value and not _equal(now, value)
+        ]
+        lengths = [len(container) for container, *_ in self._surroundings.containers]
+        contents = [(held, contents_of(value)) for value, held, _ in self._contents]
+        others = [None if now == held else hash(repr(now)) for held, now in contents]
+        return *places, *lengths, *others
+
 
 def _hold(contents: Iterable[tuple[Any, Any, Path]]) -> bool:
     return all(contents_of(value) == held for value, held, _ in contents)
@@ -132,6 +146,13 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, (float, complex)):
         return repr(a) == repr(b)
     return isinstance(a, PLAIN) and a == b
+
+
+def _told_apart(value: Any) -> Any:
+    """What tells a value from others: numbers and texts by what they are, tensors by number, objects by identity."""
+    if isinstance(value, (*PLAIN, float)):
+        return type(value), repr(value)
+    return (Tensor, value.id) if isinstance(value, Tensor) else (type(value), id(value))
 
 
 def _short(value: Any) -> str:

@@ -55,6 +55,10 @@ class Trace:
                 )
         return self.guards.failure()
 
+    def differences(self, leaves: Sequence[Any]) -> Any:
+        """What is not as it was, at a call for which it does not hold: equal wherever the same is."""
+        return tuple([repr(leaves[position]) for position in self.known]), self.guards.differences()
+
     def knows(self, leaves: Sequence[Any]) -> bool:
         """Whether the numbers that it was compiled for are those of a call."""
         return all(repr(leaves[position]) == repr(value) for position, value in self.known.items())
