@@ -1,5 +1,6 @@
 """Machine code on disk, arrays in native code, and worker threads."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -63,6 +64,102 @@ def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path, compile_native, 
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("VARIGRAD_CACHE_DIR", str(tmp_path / "file" / "below"))
     assert doubled(compile_native) == [2, 4, 6]
+
+
+def numbered(cache, count):
+    """Files of a cache, of a kilobyte each and used one after another, and what is not of the cache."""
+    cache.mkdir()
+    files = [cache / f"{number:064x}.o" for number in range(count)]
+    for number, file in enumerate(files):
+        file.write_bytes(bytes(1024))
+        os.utime(file, (1e9 + number, 1e9 + number))
+    (cache / "notes.txt").write_bytes(bytes(4096))
+    os.utime(cache / "notes.txt", (1, 1))
+    return files
+
+
+def kept(cache):
+    return sorted(file.name for file in cache.iterdir())
+
+
+def test_of_a_cache_that_is_too_large_the_files_used_longest_ago_go_first(cache):
+    from varigrad.backends.native import cache as on_disk
+
+    files = numbered(cache, 20)
+    left_behind = cache / "varigrad-abc.new"  # by a process that was stopped
+    left_behind.write_bytes(bytes(1024))
+    os.utime(left_behind, (1e9, 1e9))
+    on_disk.reduce(cache, 21 * 1024)
+    assert len(kept(cache)) == 22
+    on_disk.reduce(cache, 16 * 1024)
+    assert kept(cache) == [*[file.name for file in files[8:]], "notes.txt"]
+    on_disk.reduce(cache, 0)
+    assert kept(cache) == ["notes.txt"]
+
+
+def test_machine_code_that_is_used_stays(cache, compile_native):
+    from varigrad.backends.native import cache as on_disk
+
+    numbered(cache, 20)
+    before = set(cache.iterdir())
+    doubled(compile_native)
+    (file,) = set(cache.iterdir()) - before
+    os.utime(file, (1, 1))
+    assert doubled(compile_native) == [2, 4, 6]
+    assert file.stat().st_mtime > 1e9
+    on_disk.reduce(cache, file.stat().st_size + 2048)
+    assert file.exists()
+
+
+def test_writing_keeps_to_the_limit(cache, monkeypatch):
+    from varigrad.backends.native import cache as on_disk
+
+    monkeypatch.setenv("VARIGRAD_CACHE_SIZE", "1")
+    for number in range(300):
+        key = hashlib.sha256(bytes([number % 256, number // 256])).hexdigest()
+        on_disk.write(key, bytes(8192))
+        assert on_disk.read(key) == bytes(8192)
+    total = sum(file.stat().st_size for file in cache.iterdir())
+    assert 0.5 * 2**20 < total < 1.2 * 2**20  # of 2.4 MB
+
+
+def test_a_limit_of_0_keeps_nothing(cache, compile_native, monkeypatch):
+    monkeypatch.setenv("VARIGRAD_CACHE_SIZE", "0")
+    assert doubled(compile_native) == [2, 4, 6]
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(("given", "megabytes"), [("", 256), ("3", 3), (" 40 ", 40), ("much", 256), ("-1", 256)])
+def test_the_limit_is_a_number_of_megabytes(given, megabytes, monkeypatch):
+    from varigrad.backends.native import cache as on_disk
+
+    monkeypatch.setenv("VARIGRAD_CACHE_SIZE", given)
+    assert on_disk.limit() == megabytes * 2**20
+
+
+def test_several_may_make_room_at_once(cache):
+    from varigrad.backends.native import cache as on_disk
+
+    files = numbered(cache, 400)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: on_disk.reduce(cache, 200 * 1024), range(8)))
+    assert kept(cache) == [*[file.name for file in files[250:]], "notes.txt"]
+
+
+def test_files_that_go_meanwhile_and_folders_that_are_not_there_are_no_errors(cache, monkeypatch):
+    from varigrad.backends.native import cache as on_disk
+
+    on_disk.reduce(cache, 1)
+    numbered(cache, 4)
+    unlink = os.unlink
+
+    def gone(path):
+        unlink(path)
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", gone)
+    on_disk.reduce(cache, 2048)
+    assert len(kept(cache)) == 2
 
 
 def test_processes_that_compile_the_same_at_once(cache):

@@ -489,7 +489,10 @@ def jit(f: Any = None, /, *, check: bool = False, executor: str | None = None) -
             containers. Arrays reach it as tensors.
         check: Run both, compiled and as written, at each call, and compare: for finding out which of the two is wrong.
         executor: `"native"`, the default where it works, for machine code made with llvmlite; `"numpy"` for the same
-            NumPy calls as in eager mode, to the bits.
+            NumPy calls as in eager mode, to the bits. Machine code is kept in `~/.cache/varigrad` (macOS:
+            `~/Library/Caches/varigrad`, Windows: `%LOCALAPPDATA%\\varigrad\\cache`), which may be removed at any time,
+            or in the folder that the environment variable `VARIGRAD_CACHE_DIR` names; at most `VARIGRAD_CACHE_SIZE`
+            megabytes of it, 256 unless set, those used last.
 
     Raises:
         JitError: at the call, if the function does something that cannot be compiled.

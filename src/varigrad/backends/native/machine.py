@@ -1,16 +1,15 @@
-"""LLVM through llvmlite: from the text of functions to their addresses, and the cache of machine code on disk."""
+"""LLVM through llvmlite: from the text of functions to their addresses, compiled or from the cache on disk."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import sys
-import tempfile
 import threading
-from functools import cache
-from pathlib import Path
+from functools import cache as once
 from typing import Any
+
+from varigrad.backends.native import cache
 
 __all__ = ["Library", "assembly", "build", "lanes_of", "vector_lanes"]
 
@@ -35,7 +34,7 @@ class Library:
         return self._engine.get_function_address(name)
 
 
-@cache
+@once
 def _llvm() -> Any:
     import llvmlite.binding as llvm  # takes its time, and not every platform has it
 
@@ -55,12 +54,12 @@ def _provide_mathematics(llvm: Any) -> None:
             llvm.load_library_permanently(name)
 
 
-@cache
+@once
 def _target() -> Any:
     return _llvm().Target.from_default_triple()
 
 
-@cache
+@once
 def _features() -> str:
     return _llvm().get_host_cpu_features().flatten()
 
@@ -69,7 +68,7 @@ def _new_target_machine() -> Any:
     return _target().create_target_machine(cpu=_llvm().get_host_cpu_name(), features=_features(), opt=2, jit=True)
 
 
-@cache
+@once
 def _target_machine() -> Any:
     """The one that compiles; those that run code become their engine's."""
     return _new_target_machine()
@@ -80,7 +79,7 @@ def lanes_of(size: int) -> int:
     return vector_lanes() * 4 // size
 
 
-@cache
+@once
 def vector_lanes() -> int:
     """How many floats a vector register of this machine holds."""
     features = _features().split(",")
@@ -92,11 +91,10 @@ def vector_lanes() -> int:
 def build(text: str) -> Library:
     """Machine code of functions, from the cache on disk if they were built before."""
     key = hashlib.sha256("\0".join([_FORMAT, *_versions(), text]).encode()).hexdigest()
-    path = _cache_folder() / f"{key}.o"
     with contextlib.suppress(OSError, RuntimeError):
-        return Library(_checked(path.read_bytes()))
+        return Library(cache.read(key))
     object_code = _compile(text)
-    _write(path, object_code)
+    cache.write(key, object_code)
     return Library(object_code)
 
 
@@ -123,38 +121,7 @@ def assembly(text: str) -> str:
         return _target_machine().emit_assembly(_optimized(text))
 
 
-# The cache: a file for each text, which starts with a digest of the rest.
-
-
 def _versions() -> list[str]:
     llvm = _llvm()
     numbers = ".".join(map(str, llvm.llvm_version_info))
     return [numbers, _target().triple, llvm.get_host_cpu_name(), _features()]
-
-
-def _cache_folder() -> Path:
-    given = os.environ.get("VARIGRAD_CACHE_DIR")
-    if given:
-        return Path(given)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", str(Path.home()))) / "varigrad" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "varigrad"
-    return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "varigrad"
-
-
-def _checked(content: bytes) -> bytes:
-    digest, object_code = content[:32], content[32:]
-    if hashlib.sha256(object_code).digest() != digest:
-        raise OSError("damaged")
-    return object_code
-
-
-def _write(path: Path, object_code: bytes) -> None:
-    """Writes a file beside its place and then puts it there, so that nobody reads half of it."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(hashlib.sha256(object_code).digest() + object_code)
-        os.replace(name, path)
