@@ -592,3 +592,21 @@ def test_a_hundred_steps_of_a_deep_network_stay_close(executor):
     found, right = trained(vg.jit), trained(lambda f: f)
     assert right[-1] < 0.1 * right[0]
     assert found == right if executor == "numpy" else found == pytest.approx(right, rel=1e-3)
+
+
+def test_explanations_say_which_batch_of_a_group_a_step_was_compiled_for():
+    w = vg.variable([1.0, 2.0])
+    accumulated = vg.train.accumulate(vg.train.sgd(0.1), every=4)
+
+    @vg.jit
+    def step(x):
+        value, grads = vg.variable_grads(lambda: (w - x).square().sum())
+        accumulated.apply_gradients(grads)
+        return value
+
+    for _ in range(12):
+        step(vg.tensor([1.0, 1.0]))
+    assert step.explain().splitlines()[2:] == [
+        "  2. accumulated.next_batch was 'the first' and is 'between'",
+        "  3. accumulated.next_batch was 'between' and is 'the last'",
+    ]

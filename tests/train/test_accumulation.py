@@ -102,3 +102,18 @@ def test_a_copy_goes_on_from_the_sums_that_there_are(copied):
     accumulator.apply_gradients({v.name: vg.tensor([1.0, 1.0])}, batch_size=3)
     assert copied(accumulator).apply_gradients({v.name: vg.tensor([5.0, 9.0])}, batch_size=1)
     assert v.tolist() == [-0.5, -0.5]
+
+
+def test_which_batch_of_a_group_the_next_one_is():
+    def seen(every):
+        v = vg.variable(1.0)
+        accumulator = vg.train.accumulate(vg.train.sgd(0.1), every=every)
+        found = []
+        for _ in range(every + 1):
+            found.append(accumulator.next_batch)
+            accumulator.apply_gradients({v.name: vg.scalar(1.0)})
+        return found
+
+    assert seen(4) == ["the first", "between", "between", "the last", "the first"]
+    assert seen(2) == ["the first", "the last", "the first"]
+    assert seen(1) == ["the first and last"] * 2

@@ -46,7 +46,7 @@ class GradientAccumulator:
     """
 
     # See `Optimizer`: a compiled step counts batches itself, and is another one where an update is due.
-    compiled_for: ClassVar[tuple[str, ...]] = ("optimizer", "every", "sums", "_phase", "_present")
+    compiled_for: ClassVar[tuple[str, ...]] = ("optimizer", "every", "sums", "next_batch", "present")
 
     @takes_options
     def __init__(self, optimizer: Optimizer, every: int) -> None:
@@ -113,28 +113,32 @@ class GradientAccumulator:
         with self.sums.lock:
             if not self._batches:
                 return False
-            means = self.sums.means(self._present)
+            means = self.sums.means(self.present)
             self.optimizer.apply_gradients(means)
-            self.sums.clear(self._present)
+            self.sums.clear(self.present)
             return True
 
     def discard(self) -> None:
         """Forgets what has been added since the last update."""
         with self.sums.lock:
             if self._batches:
-                self.sums.clear(self._present)
+                self.sums.clear(self.present)
 
     @property
     def _batches(self) -> int:
         return self.sums.batches
 
     @property
-    def _phase(self) -> int:
-        """What the next batch depends on: whether there were any since the last update, and whether it makes one."""
-        return (self._batches > 0) + 2 * (self._batches + 1 >= self.every)
+    def next_batch(self) -> str:
+        """What the next batch is in its group: `"the first"`, `"between"`, or `"the last"`, which makes an update."""
+        is_last = self._batches + 1 >= self.every
+        if not self._batches:
+            return "the first and last" if is_last else "the first"
+        return "the last" if is_last else "between"
 
     @property
-    def _present(self) -> frozenset[str]:
+    def present(self) -> frozenset[str]:
+        """The names of the variables that have had a gradient since the last update."""
         return self.sums.present
 
 
