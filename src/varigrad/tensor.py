@@ -308,9 +308,10 @@ class Variable(VariableMethods, Tensor):
     [3.0, 4.0]
     """
 
-    __slots__ = ("_constraint", "_trainable", "name", "original_name")
+    __slots__ = ("_constraint", "_trainable", "holder", "name", "original_name")
     name: str
     original_name: str
+    holder: weakref.ref[Any] | None  # the layer whose weight it is
     _trainable: bool
     _constraint: Callable[[Tensor], Tensor] | None
 
@@ -318,6 +319,7 @@ class Variable(VariableMethods, Tensor):
         super().__init__(storage)
         self._trainable = trainable
         self._constraint = None
+        self.holder = None
         with _registry_lock:
             if name is None:
                 name = f"variable_{_next_variable_number()}"

@@ -81,7 +81,9 @@ class Layer(OptionHolder):
     To write a layer, subclass it: `build(input_shape)` makes the weights with `add_weight`, `call(inputs, training)`
     computes, and `get_config()` returns the keyword arguments of your `__init__` on top of `super().get_config()`.
     `compute_output_shape(input_shape)` says the shape of the result; without it, `call` is tried on zeros. Gradients
-    come by themselves. `vg.serialization.register_class` makes it loadable from files. Mirrors `tf.layers.Layer`.
+    come by themselves. Variables and layers that are attributes once `build` is done, also in lists and dicts, are
+    weights and layers inside it; a variable that is another layer's weight stays that one's.
+    `vg.serialization.register_class` makes the class loadable from files. Mirrors `tf.layers.Layer`.
 
     >>> import varigrad as vg
     >>> class Scale(vg.layers.Layer):
@@ -270,17 +272,22 @@ class Layer(OptionHolder):
         if self.built:
             return
         with name_scope(self.name):
-            before = self._own_weights()
-            try:
-                self.build(input_shape)
-            except BaseException:
-                self._keep_weights(before)
-                raise
-        self.built = True
+            self._make_weights(input_shape)
         self._ref_count = self._ref_count or 1
         if self._initial_weights is not None:
             self.set_weights(self._initial_weights)
             self._initial_weights = None
+
+    def _make_weights(self, input_shape: Any) -> None:
+        """Makes the weights, under the names of the scopes around: all or, on an error, none."""
+        before = self._own_weights()
+        try:
+            self.build(input_shape)
+            self._take_variables()
+        except BaseException:
+            self._keep_weights(before)
+            raise
+        self.built = True
 
     def _check_input(self, shape: Any) -> None:
         """Raises an error that names the layer if it does not take inputs of this shape."""

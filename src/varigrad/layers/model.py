@@ -39,6 +39,7 @@ class LayersModel(Trainable):
     """
 
     class_name = "Model"  # the name that files have for it
+    _takes_variables = False
     inputs: list[SymbolicTensor]
     outputs: list[SymbolicTensor]
 

@@ -188,8 +188,7 @@ class MultiHeadAttention(PenalizesActivity, ScoringLayer):
             dtype=self.dtype,
         )
         with name_scope(name):
-            layer.build(shape)
-        layer.built = True
+            layer._make_weights(shape)
         return layer
 
     def call(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple, cast
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, cast
+from weakref import ref
 
 import numpy as np
 
@@ -41,6 +43,10 @@ class WeightHolder(Serializable):
     built: bool = False
     _initial_weights: Sequence[Any] | None
     _name: str
+    # Whether variables that are attributes are weights, as in a layer; a model has those of its layers alone.
+    _takes_variables: ClassVar[bool] = True
+    # Attributes whose variables are no weights, as the states of a recurrence are none.
+    _not_weights: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, trainable: bool) -> None:
         self._trainable = trainable
@@ -49,6 +55,19 @@ class WeightHolder(Serializable):
         self._non_trainable_weights: list[Variable] = []
         self._penalties: list[tuple[Regularizer, Variable]] = []
         self._losses: list[Callable[[], Tensor]] = []
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Variable) and self.built and self._takes_variables and not self._is_weight(value):
+            raise ValueError(
+                f"{self.name}: {name} gets a new variable when the layer is built already, too late to be trained and "
+                f"saved; make it in build (or __init__), by self.add_weight, and change it by self.{name}.assign(…)"
+            )
+        super().__setattr__(name, value)
+
+    def _is_weight(self, variable: Variable) -> bool:
+        """Whether the variable is a weight, of this layer or of another."""
+        own = self._trainable_weights + self._non_trainable_weights
+        return _holder(variable) is not None or any(weight is variable for weight in own)
 
     @property
     def name(self) -> str:
@@ -121,13 +140,47 @@ class WeightHolder(Serializable):
             weight = _named_variable(placeholder, trainable and not self._frozen, original)
             deferred.append(DeferredValue(weight, lambda: first.apply(lengths, dtype)))
         weight.constraint = constraint
+        weight.holder = ref(self)
         if regularizer is not None:
             self._penalties.append((regularizer, weight))
         (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
         return weight
 
+    def _take_variables(self) -> None:
+        """Makes variables that are attributes, also in lists and dicts, weights: those that are not a layer's yet.
+
+        Each is called as its attribute is, and trainable as it was made.
+        """
+        for name, variable in self._variables():
+            if _holder(variable) is not None:
+                continue
+            taken = {weight.original_name for weight in self._trainable_weights + self._non_trainable_weights}
+            variable.original_name = _free_name(f"{current_scope() or self.name}/{name}", taken)
+            variable.holder = ref(self)
+            if variable.trainable and is_floating(variable.dtype):
+                self._trainable_weights.append(variable)
+                variable.trainable = not self._frozen
+            else:
+                self._non_trainable_weights.append(variable)
+            deferred = DEFERRED.get()
+            if deferred is not None:
+                deferred.append(DeferredValue(variable, partial(run_kernel, "Identity", (variable,))))
+
+    def _variables(self) -> Iterator[tuple[str, Variable]]:
+        """The variables that are attributes, by name, and those in lists and dicts, by name and place."""
+        for name, value in vars(self).items() if self._takes_variables else ():
+            if name in _BOOKKEEPING or name in self._not_weights:
+                continue
+            if isinstance(value, Variable):
+                yield name, value
+            elif isinstance(value, (list, tuple, dict)):
+                held = cast("Any", value)
+                for place, item in held.items() if isinstance(value, dict) else enumerate(held):
+                    if isinstance(item, Variable):
+                        yield f"{name}_{place}", item
+
     def _own_weights(self) -> tuple[list[Any], ...]:
-        """What `add_weight` has made so far."""
+        """The weights so far of the layer itself."""
         return (list(self._trainable_weights), list(self._non_trainable_weights), list(self._penalties))
 
     def _keep_weights(self, weights: tuple[list[Any], ...]) -> None:
@@ -250,11 +303,27 @@ class WeightHolder(Serializable):
         return own + [loss for layer in self._sublayers() for loss in layer.calculate_losses()]
 
 
+# The attributes in which the weights are listed.
+_BOOKKEEPING = frozenset(["_trainable_weights", "_non_trainable_weights"])
 _NO_LAYERS = frozenset([bool, float, int, str, type(None), Variable])
 
 
 def _unique(groups: Iterable[Sequence[Variable]]) -> list[Variable]:
     return list({id(weight): weight for group in groups for weight in group}.values())
+
+
+def _holder(variable: Variable) -> Any:
+    """The layer whose weight the variable is, if there is one."""
+    return None if variable.holder is None else variable.holder()
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """The name or, if it is taken, the name with a number."""
+    free, number = name, 0
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
 
 
 def _named_variable(storage: Any, trainable: bool, original_name: str) -> Variable:

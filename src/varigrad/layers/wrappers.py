@@ -58,8 +58,7 @@ class TimeDistributed(Layer):
     def build(self, input_shape: Shape) -> None:
         step = self._step(input_shape)
         if not self.layer.built:
-            self.layer.build(step)
-            self.layer.built = True
+            self.layer._make_weights(step)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         self._step(inputs.shape)
@@ -171,8 +170,7 @@ class Bidirectional(Layer):
         shape = first_shape(input_shape)
         for layer in (self.forward_layer, self.backward_layer):
             with name_scope(layer.name):
-                layer.build(shape)
-            layer.built = True
+                layer._make_weights(shape)
 
     def __call__(
         self, inputs: Any, training: bool | None = None, *, initial_state: Any = None, **arguments: Any

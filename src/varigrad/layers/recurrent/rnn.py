@@ -94,6 +94,7 @@ class RNN(PenalizesActivity):
     unroll = option(boolean)
     zero_output_for_mask = option(boolean, unless=False)  # TensorFlow.js does not know it
     supports_masking = True
+    _not_weights = ("_states",)
 
     def __init__(
         self,
@@ -159,8 +160,7 @@ class RNN(PenalizesActivity):
         step = (shape[0], *shape[2:])
         self._features = step[1:]
         if not self.cell.built:  # it may be another layer's too
-            self.cell.build(step)
-            self.cell.built = True
+            self.cell._make_weights(step)
         if self._stateful:
             batch = shape[0]
             if batch is None:

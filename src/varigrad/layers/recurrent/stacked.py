@@ -55,8 +55,7 @@ class StackedRNNCells(RNNCell):
         for place, cell in enumerate(self.cells):
             if not cell.built:
                 with name_scope(f"RNNCell_{place}"):
-                    cell.build(step)
-                cell.built = True
+                    cell._make_weights(step)
             step = (step[0], *cell.state_shapes(step)[0])
 
     def states_by_cell(self, states: Sequence[Tensor]) -> list[Sequence[Tensor]]:
