@@ -239,6 +239,21 @@ def test_a_weight_with_an_axis_of_unknown_length_is_named():
         Wide(name="wide", input_shape=[3])(vg.input(shape=[3]))
 
 
+@pytest.mark.parametrize("inputs", [vg.tensor([[1.0]]), vg.input(shape=[1])])
+def test_a_layer_with_forward_in_place_of_call_is_told_so(inputs):
+    class Double(vg.layers.Layer):
+        def forward(self, inputs):
+            return inputs * 2
+
+    class Called(Double):
+        def call(self, inputs):
+            return self.forward(inputs)
+
+    with pytest.raises(TypeError, match="double: what a layer computes is its call; Double has forward only"):
+        Double(name="double")(inputs)
+    assert Called()(vg.tensor([[1.0]])).tolist() == [[2]]
+
+
 def test_a_layer_that_forgot_to_return_its_result_is_named():
     class Silent(vg.layers.Layer):
         def call(self, inputs):

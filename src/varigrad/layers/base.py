@@ -280,6 +280,8 @@ class Layer(OptionHolder):
 
     def _make_weights(self, input_shape: Any) -> None:
         """Makes the weights, under the names of the scopes around: all or, on an error, none."""
+        if type(self).call is Layer.call and hasattr(self, "forward"):
+            raise TypeError(f"{self.name}: what a layer computes is its call; {type(self).__name__} has forward only")
         before = self._own_weights()
         try:
             self.build(input_shape)
