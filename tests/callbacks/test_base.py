@@ -179,6 +179,28 @@ def test_a_hook_by_another_spelling_is_an_error_where_the_class_is_written():
                 pass
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("on_train_batch_begin", "it is on_batch_begin here"),
+        ("on_train_batch_end", "it is on_batch_end here"),
+        ("on_test_begin", "only on_train_begin, on_train_end"),
+        ("on_test_batch_end", "only on_train_begin, on_train_end"),
+        ("on_predict_end", "only on_train_begin, on_train_end"),
+        ("on_predict_batch_begin", "only on_train_begin, on_train_end"),
+    ],
+)
+def test_a_hook_of_keras_that_is_never_called_is_an_error(model, name, message):
+    with pytest.raises(TypeError, match=f"Mine: there is no hook {name}[,;] {message}"):
+        type("Mine", (vg.Callback,), {name: lambda self, batch, logs: None})
+    with pytest.raises(TypeError, match=f"CustomCallback: there is no hook '{name}'[,;] {message}"):
+        vg.CustomCallback(**{name: print})
+
+
+def test_a_callback_may_have_methods_of_its_own():
+    type("Mine", (vg.Callback,), {"on_my_own": lambda self: None, "note": lambda self: None})
+
+
 def test_registered_constructors_make_callbacks_from_their_verbosity_on(model, monkeypatch):
     monkeypatch.setitem(vg.register_callback_constructor.__globals__, "_constructors", [])
     made = []

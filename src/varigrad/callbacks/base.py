@@ -25,7 +25,27 @@ _HOOKS = (
     "on_yield",
 )
 _BY_SPELLING = {name.replace("_", ""): name for name in _HOOKS}
+# Keras's hooks that have another name here, or None where there is no such hook; by the same spelling.
+_OF_KERAS = {
+    "ontrainbatchbegin": "on_batch_begin",
+    "ontrainbatchend": "on_batch_end",
+    **{
+        f"on{what}{when}": None
+        for what in ("test", "testbatch", "predict", "predictbatch")
+        for when in ("begin", "end")
+    },
+}
 _YIELD_EVERY_MS = 125.0  # TensorFlow.js's
+
+
+def _spelling(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _hook(name: str) -> str | None:
+    """The name that a hook of TensorFlow.js or Keras has here, if there is one."""
+    spelling = _spelling(name)
+    return _BY_SPELLING.get(spelling) or _OF_KERAS.get(spelling)
 
 
 class Callback:
@@ -53,9 +73,11 @@ class Callback:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name in cls.__dict__:
-            hook = _BY_SPELLING.get(name.replace("_", "").lower(), name)
-            if hook != name:
+            hook = _hook(name)
+            if hook not in (None, name):
                 raise TypeError(f"{cls.__name__}: there is no hook {name}; it is {hook} here")
+            if hook is None and _spelling(name) in _OF_KERAS:
+                raise TypeError(f"{cls.__name__}: there is no hook {name}, only {', '.join(_HOOKS[:-1])}")
 
     def set_params(self, params: Mapping[str, Any]) -> None:
         """Called before training with what `fit` was asked for."""
@@ -162,8 +184,11 @@ def _checked_interval(yield_every: Any) -> str | float:
 
 def _checked_hook(given: str, hook: Callable[..., Any]) -> tuple[str, Callable[..., Any]]:
     """The name of a hook as it is here, and its function."""
-    name = _BY_SPELLING.get(given.replace("_", "").lower())
+    name = _BY_SPELLING.get(_spelling(given))
     if name is None:
+        hook = _hook(given)
+        if hook is not None:
+            raise TypeError(f"CustomCallback: there is no hook {given!r}; it is {hook} here")
         raise TypeError(f"CustomCallback: there is no hook {given!r}, only {', '.join(_HOOKS)}")
     if not callable(hook):
         raise TypeError(f"CustomCallback: {given} must be a function, got {hook!r}")
