@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
+from typing import Any
 
-__all__ = ["call_site", "warn_caller"]
+__all__ = ["call_site", "call_site_in_layers", "warn_caller"]
 
 
 def call_site() -> str:
     """`file:line` of the nearest caller outside VariGrad."""
     frame = _caller(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def call_site_in_layers() -> str:
+    """The same, with the names of the layers in whose `call` this happens: `file:line (model/block/dense)`."""
+    layers: list[Any] = []
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "call" and code.co_argcount and code.co_varnames[0] == "self":
+            layer = frame.f_locals.get("self")
+            if not (layers and layer is layers[-1]):  # a class may call the method that it overrides
+                layers.append(layer)
+        frame = frame.f_back
+    names = [name for layer in reversed(layers) if isinstance(name := getattr(layer, "name", None), str)]
+    return f"{call_site()} ({'/'.join(names)})" if names else call_site()
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

@@ -574,10 +574,50 @@ def test_a_timeline_is_one_call_with_a_line_for_each_kernel():
         step.timeline(vg.scalar(3.0))
     step(vg.scalar(3.0))
     assert w.item() == 6
-    lines = step.timeline(vg.scalar(3.0)).splitlines()
+    _, *kernels, total = step.timeline(vg.scalar(3.0)).splitlines()
     assert w.item() == 0
-    assert "ApplyGradientDescent" in lines[-1]
-    assert all(float(line.split()[0]) >= 0 for line in lines[1:])
+    assert "ApplyGradientDescent" in kernels[-1]
+    times = [float(line.split()[0]) for line in kernels]
+    assert min(times) >= 0
+    assert total.split()[1:] == ["in", "all"]
+    assert float(total.split()[0]) == pytest.approx(sum(times), abs=1e-4 * len(kernels))
+
+
+class Block(vg.layers.Layer):
+    """Two layers of its own around one line of arithmetic."""
+
+    def build(self, input_shape):
+        self.first = vg.layers.dense(units=3, name="first")
+        self.second = vg.layers.dense(units=3, name="second")
+
+    def call(self, x):
+        return self.second(self.first(x).sin())
+
+
+class LoudBlock(Block):
+    def call(self, x):
+        return super().call(x).cos()
+
+
+def test_graph_and_timeline_name_the_layers(executor):
+    model = vg.sequential([LoudBlock(name="block", input_shape=[3]), vg.layers.dense(units=2, name="end")], name="net")
+    f = vg.jit(lambda x: model(x).exp())
+    x = vg.ones([2, 3])
+    f(x)
+    inside = {}
+    for line in f.graph("capture").splitlines():
+        if "    # " in line:
+            kernel = line.split(" = ")[1].partition("(")[0]
+            site = line.partition("    # ")[2]
+            assert site.startswith(__file__)
+            inside.setdefault(kernel, []).append(site.partition(" ")[2])
+    assert inside == {
+        "_FusedMatMul": ["(net/block/first)", "(net/block/second)", "(net/end)"],
+        "Sin": ["(net/block)"],
+        "Cos": ["(net/block)"],
+        "Exp": [""],
+    }
+    assert "(net/block/first)" in f.timeline(x)
 
 
 def test_an_executor_that_there_is_not_is_an_error():

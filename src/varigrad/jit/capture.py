@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from varigrad.callers import call_site_in_layers
 from varigrad.dtypes import Array
 from varigrad.jit.errors import JitError
 from varigrad.jit.graph import FIRST_NUMBER, HOST, INPUT, RANDOM, Graph, Node, Source, Value
@@ -88,7 +89,7 @@ class Capture(Observer):
         if kernel == "Constant":
             self._values[outputs[0].id] = self._constant(outputs[0].storage)
             return
-        node = Node(kernel, [self._value(x) for x in inputs], dict(attrs), call_site())
+        node = Node(kernel, [self._value(x) for x in inputs], dict(attrs), call_site_in_layers())
         extra = RANDOM if node.is_random else 0
         for output in outputs:
             value = node.add_output(output.storage.shape, output.storage.dtype)
@@ -114,7 +115,7 @@ class Capture(Observer):
             if tensor.id not in self._values:
                 self._outside(tensor, depends=INPUT)
         read = [self._value(x) for x in (*targets, *inputs, *state)]
-        node = Node(kernel, read, dict(attrs), call_site(), targets, state)
+        node = Node(kernel, read, dict(attrs), call_site_in_layers(), targets, state)
         self.nodes.append(node)
         for target in targets:
             array = target.storage

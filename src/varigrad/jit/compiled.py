@@ -398,7 +398,8 @@ class CompiledFunction(Generic[P, R]):
         return self._shown("native", "asm")()
 
     def timeline(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Calls the function, and says how long each kernel took: in milliseconds, with the line that it comes from.
+        """Calls the function, and says how long each kernel took: in milliseconds, with the line that it comes from
+        and the layers in whose `call` that is; of gradients the line alone.
 
         The function must have been compiled for such arguments. The call counts: variables are updated. In machine
         code several kernels run in one pass, and share its time.
@@ -409,6 +410,7 @@ class CompiledFunction(Generic[P, R]):
         >>> print(double.timeline(vg.tensor([3, 4])))  # doctest: +ELLIPSIS
               ms  kernel
         ...  Add    # ...
+        ...  in all
         """
         leaves: list[Any] = []
         key = flatten(args, kwargs, leaves, [])
@@ -418,7 +420,8 @@ class CompiledFunction(Generic[P, R]):
         with trace.lock:
             _, times = trace.program.timeline(leaves)
         rows = [f"{1e3 * seconds:8.4f}  {node.kernel}    # {node.site}" for node, seconds in times]
-        return "\n".join([f"{'ms':>8}  kernel", *rows])
+        total = f"{1e3 * sum([seconds for _, seconds in times]):8.4f}  in all"
+        return "\n".join([f"{'ms':>8}  kernel", *rows, total])
 
     def _shown(self, executor: str, what: str) -> Any:
         program: Any = self._latest().program

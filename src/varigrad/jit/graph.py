@@ -88,7 +88,7 @@ class Node:
     """A kernel call.
 
     `inputs` are the values read. An update node reads, in this order, the values of its `targets`, its inputs and the
-    values of its `state`, and gives new ones for targets and state. `site` is the line that called it.
+    values of its `state`, and gives new ones for targets and state. `site` is the line that called it, and the layers.
     """
 
     __slots__ = ("attrs", "compute", "inputs", "kernel", "outputs", "site", "state", "targets")
