@@ -186,9 +186,9 @@ def _checked_hook(given: str, hook: Callable[..., Any]) -> tuple[str, Callable[.
     """The name of a hook as it is here, and its function."""
     name = _BY_SPELLING.get(_spelling(given))
     if name is None:
-        hook = _hook(given)
-        if hook is not None:
-            raise TypeError(f"CustomCallback: there is no hook {given!r}; it is {hook} here")
+        known = _hook(given)
+        if known is not None:
+            raise TypeError(f"CustomCallback: there is no hook {given!r}; it is {known} here")
         raise TypeError(f"CustomCallback: there is no hook {given!r}, only {', '.join(_HOOKS)}")
     if not callable(hook):
         raise TypeError(f"CustomCallback: {given} must be a function, got {hook!r}")
