@@ -242,7 +242,8 @@ def _as_array(value: Any, op: str, argument: str) -> Array:
         return np.asarray(value)
     except ValueError as error:
         if "inhomogeneous" in str(error):
-            raise ValueError(f"{op}: {argument} is ragged: its nested sequences differ in length") from None
+            message = "its nested sequences differ in length; pad the shorter ones, with zeros for instance"
+            raise ValueError(f"{op}: {argument} is ragged: {message}") from None
         raise ValueError(f"{op}: {argument} cannot become an array: {error}") from error
 
 

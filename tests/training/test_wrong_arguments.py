@@ -5,6 +5,7 @@ import math
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import varigrad as vg
@@ -39,6 +40,31 @@ METHODS = {
 def arguments_of(function):
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.name != "self" and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+
+
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, vg.tensor])
+@pytest.mark.parametrize("method", ["fit", "evaluate", "train_on_batch"])
+def test_names_in_place_of_class_numbers_are_told_how_to_be_numbered(method, make):
+    model = vg.sequential(layers=[vg.layers.dense(units=3, activation="softmax", input_shape=[2], name="out")])
+    model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+    with pytest.raises(
+        TypeError, match=rf"{method}: y \(out\) holds strings, but the loss .* class numbers; names, y ="
+    ):
+        getattr(model, method)(X, make(["cat", "dog", "cat", "owl"]))
+
+
+def test_ragged_data_is_to_be_padded():
+    with pytest.raises(ValueError, match=r"fit: x \(.*\) is ragged: .* differ in length; pad the shorter ones"):
+        make_model().fit([[1, 2], [3], [4, 5], [6]], Y)
+
+
+def test_a_model_that_was_saved_without_its_optimizer_is_told_how_to_save_it_with(tmp_path):
+    make_model().save(tmp_path)
+    loaded = vg.load_layers_model(tmp_path)
+    with pytest.raises(ValueError, match=r"must be compiled first: .* saved with include_optimizer=True"):
+        loaded.fit(X, Y)
+    make_model().save(tmp_path, include_optimizer=True)
+    vg.load_layers_model(tmp_path).fit(X, Y, verbose=0)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -118,8 +118,14 @@ class Compilable(Layer):
             NotYetError: It was not; the message names `op`.
         """
         if self._compiled is None:
-            raise NotYetError(f"{op}: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
+            raise self._not_compiled(op)
         return self._compiled
+
+    def _not_compiled(self, op: str) -> NotYetError:
+        return NotYetError(
+            f"{op}: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…); what a model is "
+            "compiled with is in a file only if it was saved with include_optimizer=True"
+        )
 
     @property
     def is_compiled(self) -> bool:
@@ -130,7 +136,7 @@ class Compilable(Layer):
     def optimizer(self) -> AnyOptimizer:
         """The optimizer that the model was compiled with; another may be assigned."""
         if self._optimizer is None:
-            raise NotYetError(f"optimizer: {self.name} must be compiled first: model.compile(optimizer='adam', loss=…)")
+            raise self._not_compiled("optimizer")
         if isinstance(self._optimizer, CopiedOptimizer):
             self._optimizer = optimizer_for(self._optimizer, self.weights)
         return self._optimizer

@@ -220,6 +220,12 @@ def _target(op: str, output: SymbolicTensor, name: str, value: Any, loss: Any) -
 def _checked_classes(op: str, name: str, array: Array, output: tuple[int | None, ...]) -> Array:
     """Class numbers `[samples, ...]` or `[samples, ..., 1]`, each below the number of classes."""
     shape, wanted = array.shape, output[:-1]
+    if array.dtype.kind not in "biuf":
+        held = "strings" if array.dtype.kind == "O" else str(array.dtype)
+        raise TypeError(
+            f"{op}: y ({name}) holds {held}, but the loss sparse_categorical_crossentropy takes class numbers; "
+            "names, y = np.unique(y, return_inverse=True) numbers them"
+        )
     if len(shape) == len(output) and shape[-1] == 1:
         shape = shape[:-1]
     if len(shape) != len(wanted) or any(m not in (None, n) for m, n in zip(wanted[1:], shape[1:])):
