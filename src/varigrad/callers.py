@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from functools import lru_cache
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 __all__ = ["call_site", "call_site_in_layers", "warn_caller"]
 
@@ -43,6 +47,23 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _caller(frame: FrameType) -> FrameType:
+    """The nearest one outside VariGrad: of the user, where Python's own modules or NumPy call on the user's behalf."""
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("varigrad."):
         frame = frame.f_back
-    return frame
+    users: FrameType | None = frame
+    while users is not None and _is_library(users.f_code.co_filename):
+        users = users.f_back
+    return users or frame
+
+
+@lru_cache(maxsize=4096)
+def _is_library(filename: str) -> bool:
+    """Whether a file is one of Python's own, of NumPy or of SciPy."""
+    if filename.startswith(_PACKAGES):
+        return True
+    return filename.startswith(_PYTHON) and "site-packages" not in filename
+
+
+_PYTHON = os.path.dirname(os.__file__) + os.sep
+_NUMPY = os.path.dirname(np.__file__)
+_PACKAGES = tuple([os.path.join(os.path.dirname(_NUMPY), name) + os.sep for name in ("numpy", "scipy")])
