@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["arguments_by_name", "misfit", "snake_case", "suggestion", "takes_options"]
 
+# Names that optimizers elsewhere have for an argument: one that stands beside it here, and what to do.
+_OF_OTHERS = {
+    "lr": ("learning_rate", "it is 'learning_rate' here"),
+    "momentum": ("learning_rate", "vg.train.momentum and vg.train.rmsprop have it"),
+    "weight_decay": (
+        "learning_rate",
+        "give layers kernel_regularizer=vg.regularizers.l2(…), or add a penalty to the loss",
+    ),
+}
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -42,6 +52,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     snake = snake_case(name)
     if snake != name and snake in names:
         return f"; it is {snake!r} here"
+    beside, answer = _OF_OTHERS.get(name, ("", ""))
+    if beside in names:
+        return f"; {answer}"
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
 

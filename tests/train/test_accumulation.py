@@ -117,3 +117,13 @@ def test_which_batch_of_a_group_the_next_one_is():
     assert seen(4) == ["the first", "between", "between", "the last", "the first"]
     assert seen(2) == ["the first", "the last", "the first"]
     assert seen(1) == ["the first and last"] * 2
+
+
+def test_attributes_that_mean_nothing_are_refused():
+    accumulator = vg.train.accumulate(vg.train.adam(0.1), every=2)
+    with pytest.raises(AttributeError, match="GradientAccumulator: has no attribute 'lr'; it is 'learning_rate' here"):
+        accumulator.lr = 1.0
+    with pytest.raises(AttributeError, match=r"no attribute 'beta1'; those of the optimizer are set at \.optimizer"):
+        accumulator.beta1 = 0.5
+    accumulator.learning_rate = 0.5
+    assert accumulator.optimizer.learning_rate == 0.5

@@ -384,6 +384,55 @@ def test_bad_options_are_refused():
         vg.train.sgd(0.1, global_clip_norm=0)
 
 
+@pytest.mark.parametrize(("rate", "error"), [("0.1", TypeError), (b"1", TypeError), (float("nan"), ValueError)])
+def test_a_rate_that_is_no_number_is_refused_whenever_it_comes(rate, error):
+    optimizer = vg.train.sgd(-1.0)
+    with pytest.raises(error, match="SGD: learning_rate must be a number or a schedule, got "):
+        vg.train.sgd(rate)
+    with pytest.raises(error, match="SGD: learning_rate must be a number or a schedule, got "):
+        optimizer.learning_rate = rate
+    with pytest.raises(error, match="SGD: learning_rate must be a number or a schedule, got "):
+        optimizer.set_learning_rate(rate)
+    assert optimizer.learning_rate == -1
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("lr", "; it is 'learning_rate' here"),
+        ("learningRate", "; it is 'learning_rate' here"),
+        ("beta_1", "; did you mean 'beta1'?"),
+        ("clipnorm", "; did you mean 'clip_norm'?"),
+        ("weight_decay", "; give layers kernel_regularizer=vg.regularizers.l2(…), or add a penalty to the loss"),
+    ],
+)
+def test_a_name_of_another_library_is_answered_as_argument_and_attribute(name, hint):
+    with pytest.raises(TypeError) as as_argument:
+        vg.train.adam(**{name: 0.1})
+    assert str(as_argument.value) == f"Adam: has no argument {name!r}{hint}"
+    optimizer = vg.train.adam()
+    with pytest.raises(AttributeError) as as_attribute:
+        setattr(optimizer, name, 0.1)
+    assert str(as_attribute.value) == f"Adam: has no attribute {name!r}{hint}"
+    assert not hasattr(optimizer, name)
+
+
+def test_gradient_descent_with_momentum_is_named():
+    with pytest.raises(TypeError, match=r"SGD: has no argument 'momentum'; vg\.train\.momentum .* have it"):
+        vg.train.sgd(0.1, momentum=0.9)
+
+
+def test_an_optimizer_of_ones_own_may_have_any_attribute():
+    class Mine(vg.train.SGDOptimizer):
+        def __init__(self, lr):
+            super().__init__(lr)
+            self.lr = lr
+
+    optimizer = Mine(0.5)
+    optimizer.lr = 0.25
+    assert (optimizer.lr, optimizer.learning_rate) == (0.25, 0.5)
+
+
 def test_two_threads_may_share_an_optimizer():
     variables = [vg.variable(np.zeros(50), name=f"thread_{i}") for i in range(4)]
     optimizer = vg.train.sgd(1.0)

@@ -238,7 +238,7 @@ def test_a_config_is_a_dict_whose_rest_is_the_defaults():
 @pytest.mark.parametrize("wrong", [None, "x", [0.1]])
 def test_a_hyperparameter_that_is_no_number_stops_the_step_before_anything_changes(wrong):
     w = vg.variable([1.0], name="w")
-    for optimizer, name in ((vg.train.momentum(0.1, 0.9), "momentum"), (vg.train.adam(0.1), "learning_rate")):
+    for optimizer, name in ((vg.train.momentum(0.1, 0.9), "momentum"), (vg.train.adam(0.1), "epsilon")):
         setattr(optimizer, name, wrong)
         with pytest.raises(TypeError, match=f"{name} must be a number, got"):
             optimizer.apply_gradients({"w": [1.0]})

@@ -13,7 +13,7 @@ from varigrad.autodiff import VariableGrads
 from varigrad.dtypes import Array
 from varigrad.engine import host_tensors, update_variables
 from varigrad.halves import computing_dtype
-from varigrad.keywords import takes_options
+from varigrad.keywords import suggestion, takes_options
 from varigrad.ops.arithmetic import mul
 from varigrad.tensor import Tensor, Variable, find_variable
 from varigrad.train.optimizer import Gradients, LearningRate, Optimizer
@@ -55,6 +55,12 @@ class GradientAccumulator:
         self.optimizer = optimizer
         self.every = every
         self.sums = GradientSums(optimizer)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in ("optimizer", "every", "sums") and not hasattr(type(self), name):
+            hint = suggestion(name, ["learning_rate", "every"]) or "; those of the optimizer are set at .optimizer"
+            raise AttributeError(f"GradientAccumulator: has no attribute {name!r}{hint}")
+        object.__setattr__(self, name, value)
 
     @property
     def iterations(self) -> int:

@@ -203,7 +203,7 @@ class Optimizer(StoredOptimizer):
                 if value is None or isinstance(value, (str, bytes, list, tuple, dict)):
                     raise TypeError(f"{self.class_name}: {name} must be a number, got {value!r}") from None
             raise
-        self._iterations += 1
+        self.__dict__["_iterations"] += 1  # without __setattr__, for every step comes here
         return made
 
     def _ready_updates(self, gradients: Gradients) -> list[_Update] | None:

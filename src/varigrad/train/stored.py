@@ -12,7 +12,7 @@ import numpy as np
 from varigrad.dtypes import Array
 from varigrad.engine import make_tensor
 from varigrad.errors import DisposedError
-from varigrad.keywords import arguments_by_name, snake_case, takes_options
+from varigrad.keywords import arguments_by_name, snake_case, suggestion, takes_options
 from varigrad.observe import note_reading
 from varigrad.tensor import Variable, call_site, find_variable
 from varigrad.train.named import NamedTensor, list_names, numbers_by_name, update_count
@@ -25,6 +25,8 @@ __all__ = ["Gradients", "LearningRate", "StoredOptimizer"]
 LearningRate: TypeAlias = float | Callable[[int], float]
 # Gradients by variable name; None, for no gradient, leaves the variable as it is.
 Gradients: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
+
+_CLIPPING = ("clip_norm", "global_clip_norm", "clip_value")
 
 
 class StoredOptimizer:
@@ -44,13 +46,6 @@ class StoredOptimizer:
         global_clip_norm: float | None = None,
         clip_value: float | None = None,
     ) -> None:
-        if not callable(learning_rate):
-            try:
-                float(learning_rate)
-            except (TypeError, ValueError):
-                raise TypeError(
-                    f"{self.class_name}: learning_rate must be a number or a schedule, got {learning_rate!r}"
-                ) from None
         self.learning_rate = learning_rate
         self.clip_norm = clip_norm
         self.global_clip_norm = global_clip_norm
@@ -60,6 +55,24 @@ class StoredOptimizer:
         self._slots = Slots(self.class_name)
         self._disposed_at: str | None = None
         self._lock = threading.RLock()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "learning_rate":
+            _check_rate(self.class_name, value)
+        elif not self._has_place_for(name):
+            known = [*self.hyperparameters, *_CLIPPING]
+            raise AttributeError(f"{self.class_name}: has no attribute {name!r}{suggestion(name, known)}")
+        object.__setattr__(self, name, value)
+
+    def _has_place_for(self, name: str) -> bool:
+        """Whether an attribute means anything: those of an optimizer of one's own may have any name."""
+        return (
+            name.startswith("_")
+            or name in self.hyperparameters
+            or name in _CLIPPING
+            or hasattr(type(self), name)
+            or not type(self).__module__.startswith("varigrad.")
+        )
 
     def slot_fill(self, slot: str) -> float:
         """What a slot is filled with at first."""
@@ -145,7 +158,7 @@ class StoredOptimizer:
         """The arguments with which `from_config` makes the same optimizer, without its state."""
         config = {name: getattr(self, name) for name in self.hyperparameters}
         config["learning_rate"] = schedule_config(self.class_name, self.learning_rate)
-        for name in ("clip_norm", "global_clip_norm", "clip_value"):
+        for name in _CLIPPING:
             if getattr(self, name) is not None:
                 config[name] = getattr(self, name)
         return config
@@ -176,11 +189,7 @@ class StoredOptimizer:
             raise DisposedError(f"{op}: the optimizer was disposed of at {self._disposed_at}")
 
     def _check_clipping(self) -> None:
-        options = {
-            "clip_norm": self.clip_norm,
-            "global_clip_norm": self.global_clip_norm,
-            "clip_value": self.clip_value,
-        }
+        options = {name: getattr(self, name) for name in _CLIPPING}
         chosen = [name for name, value in options.items() if value is not None]
         if len(chosen) > 1:
             raise ValueError(f"{self.class_name}: {' and '.join(chosen)} cannot be combined; choose one")
@@ -188,6 +197,20 @@ class StoredOptimizer:
             value = options[name]
             if not isinstance(value, (int, float)) or not value > 0 or math.isinf(value):
                 raise ValueError(f"{self.class_name}: {name} must be a positive number, got {value!r}")
+
+
+def _check_rate(owner: str, rate: Any) -> None:
+    """Refuses a learning rate that is neither a number nor a function. It may be negative, as in TensorFlow.js."""
+    if callable(rate):
+        return
+    try:
+        number = float(rate)
+    except (TypeError, ValueError):
+        number = None
+    if number is None or isinstance(rate, (str, bytes)):
+        raise TypeError(f"{owner}: learning_rate must be a number or a schedule, got {rate!r:.100}")
+    if math.isnan(number):
+        raise ValueError(f"{owner}: learning_rate must be a number or a schedule, got nan")
 
 
 def _restore(cls: type[StoredOptimizer], config: Mapping[str, Any], weights: list[NamedTensor]) -> StoredOptimizer:
