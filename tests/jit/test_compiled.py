@@ -849,3 +849,31 @@ def test_results_and_state_outlive_the_function():
     result = f(vg.scalar(3.0))
     del f
     assert result.tolist() == [3, 6]
+
+
+def test_an_explanation_is_by_what_comes_nearest_and_the_latest_graph_is_shown():
+    table = {"scale": 2.0, "shift": 0.0, "items": (1.0,)}
+    f = vg.jit(lambda x: x * table["scale"] + table["shift"] if table["items"] else x)
+    x = vg.tensor([1.0, 2.0])
+    for changed in ({}, {"shift": 1.0}, {"shift": 0.0, "scale": 3.0}, {"shift": 1.0, "scale": 2.0}, {"scale": 7.0}):
+        table.update(changed)
+        assert f(x).tolist() == [table["scale"] + table["shift"], 2 * table["scale"] + table["shift"]]
+    assert f.explain().splitlines()[2:] == [
+        "  2. table['shift'] was 0.0 and is 1.0",
+        "  3. table['scale'] was 2.0 and is 3.0",
+        "  4. table['scale'] was 2.0 and is 7.0",  # and not that the shift was 0
+    ]
+    assert "constant 7" in f.graph("capture")
+    f(vg.ones([3]))
+    table["scale"] = 9.0
+    f(x)
+    assert "constant 9" in f.graph("capture")
+
+
+def test_an_explanation_says_that_an_object_is_another_one():
+    table = {"step": lambda x: x * 2}
+    f = vg.jit(lambda x: table["step"](x))
+    assert f(vg.scalar(1.0)).item() == 2
+    table["step"] = lambda x: x * 3
+    assert f(vg.scalar(1.0)).item() == 3
+    assert "table['step'] was a function and is another function" in f.explain()

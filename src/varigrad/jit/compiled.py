@@ -189,9 +189,10 @@ class CompiledFunction(Generic[P, R]):
         """Runs the function as it is written, and writes down what it does, which is compiled if that may pay."""
         if key in self._left_alone:
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
-        reason = self._reason(key, leaves)
+        pays = self._pays(key, leaves)
+        reason = self._reason(key, leaves) if pays else ""
         try:
-            before = look_around(self.function, objects) if self._pays(key, leaves) else None
+            before = look_around(self.function, objects) if pays else None
         except JitError as error:
             self._leave_alone(key, error)
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
@@ -244,11 +245,12 @@ class CompiledFunction(Generic[P, R]):
             guards = Guards(after.with_vouched_of(before), variable_places(capture.variables.values()))
             known = {position: leaves[position] for position in sorted(capture.numbers.looked_at)}
             traces = self._traces.setdefault(key, [])
-            traces.insert(0, Trace(graph, build, guards, known, objects, self.executor))
+            number = self._compilations + 1
+            traces.insert(0, Trace(graph, build, guards, known, objects, self.executor, number))
             del traces[_KEPT:]
             if len(self._traces) > _KEPT_SIGNATURES:
                 del self._traces[next(iter(self._traces))]
-            self._compilations += 1
+            self._compilations = number
             self._history.append(reason)
             if not self.lenient:
                 self._warn_if_often(traces, reason)
@@ -274,7 +276,8 @@ class CompiledFunction(Generic[P, R]):
         """Why the function is compiled now."""
         traces = self._traces.get(key)
         if traces:
-            return traces[0].failure(leaves) or "a tensor that it uses was disposed of"
+            nearest = min(traces, key=lambda trace: len(trace.differences(leaves)))
+            return nearest.failure(leaves) or "a tensor that it uses was disposed of"
         if not self._traces:
             return f"the first call, with {describe(key)}"
         return f"other arguments: {describe(key)}"
@@ -432,10 +435,10 @@ class CompiledFunction(Generic[P, R]):
         return getattr(program, what)
 
     def _latest(self) -> Trace:
-        traces = [trace for traces in self._traces.values() for trace in traces]
-        if not traces:
+        latest = [traces[0] for traces in self._traces.values() if traces]  # of each kind of arguments
+        if not latest:
             raise JitError(f"jit: {self._name} has not been compiled yet; call it first")
-        return traces[-1]
+        return max(latest, key=lambda trace: trace.number)
 
     def __repr__(self) -> str:
         return f"<jit {self._name}: {self.compilations} compilations>"

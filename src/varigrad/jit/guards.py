@@ -69,7 +69,8 @@ class Guards:
             if now is place.value:
                 continue
             if not _equal(now, place.value):
-                return f"{str(place.path) or 'something'} was {_short(place.value)} and is {_short(now)}"
+                path, was, this = str(place.path) or "something", _short(place.value), _short(now)
+                return f"{path} was {was} and is {this if this != was else f'another {type(now).__name__}'}"
             self.places[position] = place._replace(value=now)
             if not place.counted:
                 self._names[f"v{position}"] = now
@@ -85,15 +86,16 @@ class Guards:
     def differences(self) -> tuple[Any, ...]:
         """What has changed and what is there now; equal whenever the same stands in the same places again."""
         looked_at = ((number, place.value, _look(place)) for number, place in enumerate(self.places))
-        places = [
+        found: list[Any] = [
             (number, _told_apart(now))
             for number, value, now in looked_at
             if now is not value and not _equal(now, value)
         ]
-        lengths = [len(container) for container, *_ in self._surroundings.containers]
-        contents = [(held, contents_of(value)) for value, held, _ in self._contents]
-        others = [None if now == held else hash(repr(now)) for held, now in contents]
-        return *places, *lengths, *others
+        lengths = [(len(container), length, path) for container, length, path, _ in self._surroundings.containers]
+        found += [(id(path), now) for now, length, path in lengths if now != length]
+        contents = [(contents_of(value), held, path) for value, held, path in self._contents]
+        found += [(id(path), hash(repr(now))) for now, held, path in contents if now != held]
+        return tuple(found)
 
 
 def _hold(contents: Iterable[tuple[Any, Any, Path]]) -> bool:

@@ -19,7 +19,7 @@ __all__ = ["Trace", "variable_places"]
 
 
 class Trace:
-    """One compilation: what it holds for, and the program."""
+    """One compilation, the `number`-th of its function: what it holds for, and the program."""
 
     def __init__(
         self,
@@ -29,7 +29,9 @@ class Trace:
         known: Mapping[int, float],
         objects: list[Any],
         executor: str | None,
+        number: int,
     ) -> None:
+        self.number = number
         self.captured = graph
         self.build = build
         self.guards = guards
@@ -55,9 +57,12 @@ class Trace:
                 )
         return self.guards.failure()
 
-    def differences(self, leaves: Sequence[Any]) -> Any:
-        """What is not as it was, at a call for which it does not hold: equal wherever the same is."""
-        return tuple([repr(leaves[position]) for position in self.known]), self.guards.differences()
+    def differences(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """What is not as it was, at a call for which it does not hold; equal wherever the same is."""
+        numbers = [
+            (position, now) for position in self.known if (now := repr(leaves[position])) != repr(self.known[position])
+        ]
+        return *numbers, *self.guards.differences()
 
     def knows(self, leaves: Sequence[Any]) -> bool:
         """Whether the numbers that it was compiled for are those of a call."""
