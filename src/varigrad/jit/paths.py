@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Path"]
+__all__ = ["Path", "spelled"]
 
 
 class Path:
@@ -40,3 +40,9 @@ class Path:
             steps.append(path._step)
             path = path._before
         return "".join(reversed(steps))
+
+
+def spelled(name: str, cls: type) -> str:
+    """How a user reaches an attribute of an object of this class: VariGrad's `_layers` is read as `layers`."""
+    public = name.lstrip("_")
+    return public if public != name and cls.__module__.startswith("varigrad.") and hasattr(cls, public) else name

@@ -32,7 +32,7 @@ from varigrad.dtypes import Array
 from varigrad.jit.codes import is_library, is_of_library, mentions
 from varigrad.jit.errors import JitError
 from varigrad.jit.outside import asked_outside, check_no_clock
-from varigrad.jit.paths import Path
+from varigrad.jit.paths import Path, spelled
 from varigrad.jit.signature import PLAIN
 from varigrad.tensor import Tensor
 
@@ -364,7 +364,8 @@ class _Walk:
                 if name in fixed:
                     self.follow(attributes[name], path.attribute(name), inside)
                     continue
-                self.note(operator.getitem, attributes, name, path.attribute(name), counted=counted, inside=inside)
+                place = path.attribute(spelled(name, cls))
+                self.note(operator.getitem, attributes, name, place, counted=counted, inside=inside)
         slots, plain = self._of_class(cls)
         for name in slots:
             if name in fixed and hasattr(value, name):
