@@ -1,7 +1,12 @@
 """What importing the package brings along."""
 
+import copy
+import inspect
+import pickle
 import subprocess
 import sys
+
+import pytest
 
 import varigrad as vg
 
@@ -30,6 +35,56 @@ def test_names_that_come_later_are_listed_and_found():
     assert vg.models.model_from_json is not None
 
 
+@pytest.mark.parametrize(
+    ("namespace", "name", "here"),
+    [
+        ("", "matMul", "mat_mul"),
+        ("", "variableGrads", "variable_grads"),
+        ("", "loadLayersModel", "load_layers_model"),
+        ("", "customGrad", "custom_grad"),
+        ("train", "rmsProp", "rmsprop"),
+        ("layers", "maxPooling2d", "max_pooling2d"),
+        ("layers", "Maxpooling2D", "MaxPooling2D"),
+        ("layers", "leakyReLU", "leaky_re_lu"),
+        ("losses", "meanSquaredError", "mean_squared_error"),
+        ("metrics", "binaryAccuracy", "binary_accuracy"),
+        ("initializers", "glorotNormal", "glorot_normal"),
+        ("string", "stringSplit", "string_split"),
+        ("data", "readTable", "read_table"),
+        ("callbacks", "earlyStopping", "early_stopping"),
+        ("image", "resizeBilinear", "resize_bilinear"),
+    ],
+)
+def test_names_in_camel_case_are_answered_with_those_here(namespace, name, here):
+    where = getattr(vg, namespace) if namespace else vg
+    public = f"varigrad.{namespace}" if namespace else "varigrad"
+    with pytest.raises(AttributeError) as told:
+        getattr(where, name)
+    assert str(told.value) == f"module {public!r} has no attribute {name!r}; it is {here!r} here"
+    assert not hasattr(where, name)
+    assert getattr(where, here) is not None
+
+
+def test_modules_are_inspected_and_copied_as_any_other():
+    for module in (vg, vg.layers, vg.train):
+        assert copy.copy(module.__dict__)
+        assert inspect.unwrap(module) is module
+        assert inspect.getmodule(module) is module
+        assert not hasattr(module, "__wrapped__")
+    assert pickle.loads(pickle.dumps(vg.train.SGDOptimizer)) is vg.train.SGDOptimizer
+
+
+def test_asking_for_what_python_looks_for_brings_nothing_along():
+    program = """
+import sys
+import varigrad as vg
+print(hasattr(vg, "__wrapped__"), "varigrad.layers" in sys.modules)
+"""
+    assert run(program) == ["False", "False"]
+
+
 def test_a_name_that_there_is_not_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"^module .varigrad\.train. has no attribute .nothing.$"):
+        _ = vg.train.nothing
     assert not hasattr(vg, "no_such_name")
     assert not hasattr(vg, "_later_name")

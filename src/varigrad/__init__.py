@@ -18,6 +18,8 @@ from varigrad.dtypes import upcast_type as upcast_type
 from varigrad.engine import *
 from varigrad.environment import *
 from varigrad.errors import *
+from varigrad.namespaces import answer_names as _answer_names
+from varigrad.namespaces import no_such_name as _no_such_name
 from varigrad.ops import backend_util as backend_util
 from varigrad.ops import broadcast_util as broadcast_util
 from varigrad.ops import fused as fused
@@ -80,6 +82,23 @@ from varigrad.train import SGDOptimizer as SGDOptimizer
 # Type checkers take imports under another name for private, and assignments for public.
 string = _strings
 
+_answer_names(
+    backend_util=backend_util,
+    broadcast_util=broadcast_util,
+    fused=fused,
+    image=image,
+    linalg=linalg,
+    losses=losses,
+    math=math,
+    signal=signal,
+    sparse=sparse,
+    spectral=spectral,
+    string=string,
+    testing=testing,
+    train=train,
+    util=util,
+)
+
 if _TYPE_CHECKING:
     from varigrad import data as data
     from varigrad import vis as vis
@@ -89,10 +108,12 @@ if _TYPE_CHECKING:
 def __getattr__(name: str) -> _Any:
     """Imports layers, models, files and compilation when one of them is first used, and `vg.data` and `vg.vis`."""
     if name in ("data", "vis"):
-        return _import_module(f"varigrad.{name}")
-    later = _later()
+        module = _import_module(f"varigrad.{name}")
+        _answer_names(**{name: module})
+        return module
+    later: dict[str, _Any] = {} if name.startswith("__") else _later()
     if name not in later:
-        raise AttributeError(f"module 'varigrad' has no attribute {name!r}")
+        raise _no_such_name("varigrad", name, {*globals(), *later})
     globals().update(later)
     return later[name]
 

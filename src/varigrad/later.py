@@ -30,7 +30,20 @@ from varigrad.layers.sequential import Sequential as Sequential
 from varigrad.layers.sequential import sequential as sequential
 from varigrad.layers.symbolic import SymbolicTensor as SymbolicTensor
 from varigrad.layers.training import metrics as metrics
+from varigrad.namespaces import answer_names as _answer_names
 
 # Type checkers take imports under another name for private, and assignments for public.
 models = _loading
 serialization = _serialization
+
+_answer_names(
+    callbacks=callbacks,
+    constraints=constraints,
+    initializers=initializers,
+    io=io,
+    layers=layers,
+    metrics=metrics,
+    models=models,
+    regularizers=regularizers,
+    serialization=serialization,
+)

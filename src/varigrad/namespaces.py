@@ -1,0 +1,54 @@
+"""What `vg` and its namespaces say of a name that is not there, such as one in TensorFlow.js's camelCase.
+
+Type checkers know nothing of it: to them such a name is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+from varigrad.keywords import snake_case
+
+__all__ = ["answer_names", "no_such_name"]
+
+
+def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for a name that a module has not, with the one that it is by the naming rule, if that is there.
+
+    >>> no_such_name("varigrad.train", "rmsProp", ["RMSPropOptimizer", "rmsprop", "sgd"])
+    AttributeError("module 'varigrad.train' has no attribute 'rmsProp'; it is 'rmsprop' here")
+    """
+    hint = "" if name.startswith("_") else _by_rule(name, known)
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+
+
+def answer_names(**namespaces: ModuleType) -> None:
+    """Has modules say what a missing name is called here; each is given under its name in `vg`.
+
+    >>> import varigrad as vg
+    >>> vg.layers.maxPooling2d
+    Traceback (most recent call last):
+    AttributeError: module 'varigrad.layers' has no attribute 'maxPooling2d'; it is 'max_pooling2d' here
+    """
+    for public, module in namespaces.items():
+        _answer(f"varigrad.{public}", module)
+
+
+def _answer(public: str, module: ModuleType) -> None:
+    names = vars(module)
+
+    def missing(name: str) -> Any:
+        raise no_such_name(public, name, names)
+
+    names["__getattr__"] = missing
+
+
+def _by_rule(name: str, known: Iterable[str]) -> str:
+    """The name that differs in spelling alone: that of a class if such a one was asked for, else that of a function."""
+    spelling = name.replace("_", "").lower()
+    alike = [each for each in known if each.replace("_", "").lower() == spelling]
+    snake = snake_case(name)
+    alike.sort(key=lambda each: (each != snake, each[0].isupper() != name[0].isupper(), each))
+    return f"; it is {alike[0]!r} here" if alike else ""
