@@ -10,7 +10,7 @@ from varigrad.engine import run_kernel
 from varigrad.ops.arguments import TensorLike, convert, normalize_shape, require_floating, reshape_to
 from varigrad.ops.conv_geometry import Pad, Steps, geometry
 from varigrad.ops.conv_groups import check_groups, convolve_in_groups
-from varigrad.ops.options import one_of
+from varigrad.ops.options import integer, one_of
 from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, format_shape
 
@@ -57,6 +57,7 @@ def conv2d(
         `[batch, height, width, filters]`, or without the batch where x has none.
 
     Raises:
+        TypeError: `groups` is no integer.
         ValueError: The channels differ or make no such groups, or strides, dilations and pad do not fit.
 
     >>> import varigrad as vg
@@ -103,6 +104,7 @@ def conv1d(
     x, filter = _floating(op, x, filter)
     one_of(op, "data_format", data_format, ("NWC",))
     x, single = _with_batch(op, x, 1)
+    groups = integer(op, "groups", groups, 1)
     _check_filter(op, 1, x, filter, groups)
     placed = geometry(op, x.shape[1:2], filter.shape[:1], stride, pad, dilation, dim_rounding_mode)
     # The kernel has two spatial axes: the sequence is an image of height 1.
@@ -335,6 +337,7 @@ def convolve(
     if channels_first:
         x = transpose(x, (0, 2, 3, 1))
     shape, window = x.storage.shape, filter.storage.shape
+    groups = integer(op, "groups", groups, 1)
     _check_filter(op, axes, x, filter, groups)
     placed = geometry(
         op,
