@@ -116,7 +116,7 @@ def test_a_number_whose_value_the_function_looks_at():
     assert compiled.compilations == 11
 
 
-def test_a_call_that_is_not_compiled_is_held_to_the_same():
+def test_a_call_that_is_not_compiled_is_one_of_eager_mode_with_tensors_for_arrays():
     def f(x, n, changed):
         if n == 30:
             changed.append(n)
@@ -125,6 +125,7 @@ def test_a_call_that_is_not_compiled_is_held_to_the_same():
     compiled = vg.jit(f)
     for n in range(19):
         assert compiled(X.numpy(), n, []).shape == (1, 3)  # an array is a tensor there
+    assert compiled(X, 20, []).tolist() == [6, 12, 18]  # as in eager mode
     with pytest.raises(vg.JitError, match="reads the value"):
         compiled(X, 20, [])
     with pytest.raises(vg.JitError, match="changes a list"):

@@ -19,12 +19,12 @@ from varigrad.jit.collection import collection_paused
 from varigrad.jit.differentiation import Together
 from varigrad.jit.errors import JitError, JitWarning
 from varigrad.jit.executors import check_executor
-from varigrad.jit.graph import HOST, Graph, owners
+from varigrad.jit.graph import HOST, owners
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.quick import MISS, QuickCall, never, quick_call
 from varigrad.jit.repeats import Repeats
-from varigrad.jit.signature import Build, describe, flatten, replaced, untouched
+from varigrad.jit.signature import describe, flatten, replaced, untouched
 from varigrad.jit.straight_line import Stale
 from varigrad.jit.surroundings import Surroundings, look_around
 from varigrad.jit.trace import Trace, variable_places
@@ -186,13 +186,14 @@ class CompiledFunction(Generic[P, R]):
     def _trace(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any, leaves: list[Any], objects: list[Any]
     ) -> Any:
-        """Runs the function as it is written, and writes down what it does, which is compiled if that may pay."""
+        """Runs the function as it is written, and writes down what it does, and compiles it, if that may pay."""
         if key in self._left_alone:
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
-        pays = self._pays(key, leaves)
-        reason = self._reason(key, leaves) if pays else ""
+        if not self._pays(key, leaves):
+            return self._as_written(args, kwargs, key, leaves)
+        reason = self._reason(key, leaves)
         try:
-            before = look_around(self.function, objects) if pays else None
+            before = look_around(self.function, objects)
         except JitError as error:
             self._leave_alone(key, error)
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
@@ -206,16 +207,9 @@ class CompiledFunction(Generic[P, R]):
         try:
             if capture.refusal is not None:
                 raise JitError(capture.refusal)
-            if not untouched((given, named), (args, kwargs), iter(capture.stand_ins)):
-                raise JitError(
-                    f"jit: {self._name} changes a list, dict or dataclass that it is given, of which a compiled "
-                    "function has a copy; return what is new"
-                )
-            graph, build = capture.finish(result)
-            if before is not None:
-                with collection_paused():
-                    self._compile(capture, graph, build, before, reason, key, leaves, objects)
-            return build(capture.output_tensors, leaves)
+            self._check_untouched((given, named), (args, kwargs), capture.stand_ins)
+            with collection_paused():
+                return self._compile(capture, result, before, reason, key, leaves, objects)
         except Exception as error:  # whatever it is, the function has run
             self._leave_alone(key, error)
             return result
@@ -223,15 +217,15 @@ class CompiledFunction(Generic[P, R]):
     def _compile(
         self,
         capture: Capture,
-        graph: Graph,
-        build: Build,
+        result: Any,
         before: Surroundings,
         reason: str,
         key: Any,
         leaves: list[Any],
         objects: list[Any],
-    ) -> None:
-        """Makes a program of what a call did."""
+    ) -> Any:
+        """Makes a program of what a call did, and returns what the call gave."""
+        graph, build = capture.finish(result)
         after = look_around(self.function, objects, before)
         unfit = capture.unfit + [f"it changes {change}" for change in changes(before, after)]
         if any(after.hosts.isdisjoint(map(id, owners(node))) for node in graph.nodes if node.kernel == HOST):
@@ -255,6 +249,25 @@ class CompiledFunction(Generic[P, R]):
             if not self.lenient:
                 self._warn_if_often(traces, reason)
                 self._warn_of_the_outside(after)
+        return build(capture.output_tensors, leaves)
+
+    def _as_written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any, leaves: list[Any]) -> Any:
+        """Runs the function for a call that may never come again: as it is written, but of arrays as tensors."""
+        given, named = replaced(args, kwargs, leaves)
+        result = self.function(*given, **named)  # pyright: ignore[reportCallIssue]
+        try:
+            self._check_untouched((given, named), (args, kwargs), leaves)
+        except JitError as error:
+            self._leave_alone(key, error)
+        return result
+
+    def _check_untouched(self, given: Any, original: Any, leaves: Sequence[Any]) -> None:
+        """Raises an error if the function has changed a container that it was given, made of these leaves."""
+        if not untouched(given, original, iter(leaves)):
+            raise JitError(
+                f"jit: {self._name} changes a list, dict or dataclass that it is given, of which a compiled "
+                "function has a copy; return what is new"
+            )
 
     def _pays(self, key: Any, leaves: Sequence[Any]) -> bool:
         """Whether to compile the function now: of many kinds of calls, those that have come before are worth it."""
