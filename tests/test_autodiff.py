@@ -1,5 +1,7 @@
 """Gradients of functions: values, orders, errors."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -322,6 +324,43 @@ def test_a_custom_gradient_of_the_wrong_shape_is_an_error():
     f = vg.custom_grad(lambda x: (x.sum(), lambda dy: dy))
     with pytest.raises(ValueError, match=r"input 0 has shape \[\], but the input has \[2\]"):
         vg.grad(f)([1.0, 2.0])
+
+
+@pytest.mark.parametrize(("what", "expected"), [("input", 2 * math.e), ("value", 2 * math.e), ("made inside", math.e)])
+def test_what_custom_grad_saves_is_a_constant_unless_it_is_an_input_or_the_value(what, expected):
+    @vg.custom_grad
+    def exponential(x, save):
+        y = x.exp()
+        save([x] if what == "input" else [y])
+        return (
+            y * 1.0 if what == "made inside" else y,
+            lambda dy, saved: dy * (saved[0].exp() if what == "input" else saved[0]),
+        )
+
+    assert vg.grad(lambda x: vg.grad(exponential)(x) * x)(vg.scalar(1.0)).item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "message"),
+    [
+        (lambda x, y, save: (x * y, None), 1, "f takes x, y, save, got 1"),
+        (lambda x, y: (x * y, None), 3, "f takes x, y, got 3"),
+        (lambda: None, 1, "f takes no inputs, got 1"),
+        (lambda x, y: (x * y, None), 1, r"f failed \(mul: b .*\) when given 1, .* save for 'y'; .*, give 2$"),
+        (lambda x, y: (y.square(), None), 1, r"f failed \(.* 'square'\) when given 1, .* save for 'y'; .*, give 2$"),
+    ],
+)
+def test_a_custom_gradient_called_with_too_few_or_many_inputs_is_told_so(function, inputs, message):
+    with pytest.raises(TypeError, match=f"^custom_grad: {message}"):
+        vg.custom_grad(function)(*[1.0] * inputs)
+
+
+def test_an_error_of_a_function_that_was_given_save_is_its_own():
+    def fails(x, save):
+        raise TypeError("inside")
+
+    with pytest.raises(TypeError, match=r"^inside$"):
+        vg.custom_grad(fails)(1.0)
 
 
 def test_too_few_custom_gradients_are_an_error():

@@ -12,6 +12,7 @@ from varigrad import train as train
 from varigrad import util as util
 from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
+from varigrad.custom_gradients import *
 from varigrad.debugging import *
 from varigrad.dtypes import sum_out_type as sum_out_type
 from varigrad.dtypes import upcast_type as upcast_type

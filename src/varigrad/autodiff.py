@@ -1,29 +1,24 @@
-"""Gradients of functions: `grad`, `grads`, `value_and_grad(s)`, `variable_grads`, `custom_grad`."""
+"""Gradients of functions: `grad`, `grads`, `value_and_grad(s)`, `variable_grads`."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from varigrad.containers import tensors_in
 from varigrad.dtypes import DIFFERENTIABLE, is_differentiable
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import GradientError
 from varigrad.observe import OBSERVERS, observing
 from varigrad.ops.arguments import convert, operands
-from varigrad.tape import Gradient, Tape
+from varigrad.tape import Tape
 from varigrad.tensor import Tensor, Variable, format_shape, registered_variables
 
 __all__ = [
-    "CustomGradient",
     "ValueAndGrad",
     "ValueAndGrads",
     "VariableGrads",
-    "custom_grad",
     "grad",
     "grads",
     "value_and_grad",
@@ -44,20 +39,6 @@ class ValueAndGrads(NamedTuple):
 
     value: Tensor
     grads: list[Tensor]
-
-
-class CustomGradient(NamedTuple):
-    """What a function given to `vg.custom_grad` returns.
-
-    >>> import varigrad as vg
-    >>> def doubled(x, save):
-    ...     return vg.CustomGradient(value=x + x, grad_func=lambda dy, saved: dy * 2)
-    >>> vg.grad(vg.custom_grad(doubled))(vg.scalar(3.0)).item()
-    2.0
-    """
-
-    value: Tensor
-    grad_func: Callable[..., Any]
 
 
 class VariableGrads(NamedTuple):
@@ -302,104 +283,3 @@ def _ones_like(value: Tensor) -> Tensor:
     storage = value.storage
     dtype = storage.dtype if storage.dtype.char in DIFFERENTIABLE else np.float32
     return make_tensor(np.ones(storage.shape, dtype) if storage.shape else np.array(1, dtype))
-
-
-def custom_grad(f: Callable[..., Any]) -> Callable[..., Tensor]:
-    """A function that computes what `f` computes and is differentiated by the rule that `f` gives.
-
-    `f(*inputs, save)` returns `(value, grad_func)`; where `f` takes no more arguments than the inputs, `save` is left
-    out. `grad_func(dy, saved)` (or `grad_func(dy)`) returns the gradient for each input, a tensor or a list of them;
-    `saved` lists the tensors given to `save`. What runs inside `f` is not itself differentiated. Mirrors
-    `tf.customGrad`.
-
-    >>> import varigrad as vg
-    >>> @vg.custom_grad
-    ... def cautious_square(x, save):
-    ...     save([x])
-    ...     return x.square(), lambda dy, saved: dy * saved[0].abs()
-    >>> vg.grad(cautious_square)(vg.tensor([-2.0, 3.0])).tolist()
-    [2.0, 3.0]
-    """
-    _check_function("custom_grad", f)
-    takes_save = _accepts_save(f)
-
-    @functools.wraps(f)
-    def call(*args: Any) -> Tensor:
-        inputs = tuple(convert(x, "custom_grad", f"argument {i}") for i, x in enumerate(args))
-        saved: list[Tensor] = []
-
-        def save(tensors: Any) -> None:
-            saved.extend(tensors_in(tensors))
-
-        def keep_saved(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> list[Tensor]:
-            return saved
-
-        with observing(instead_of=Tape):
-            result = f(*inputs, save) if takes_save(len(inputs)) else f(*inputs)
-        value, grad_func = _value_and_grad_func(result)
-        if any(value is x for x in inputs):
-            value = run_kernel("Identity", (value,))
-        for observer in OBSERVERS.get():
-            if isinstance(observer, Tape):
-                rule = _custom_rule(grad_func, [x.shape for x in inputs])
-                observer.ran("CustomGradient", inputs, {}, (value,), 0, Gradient(rule, keep_saved))
-        return value
-
-    return call
-
-
-def _value_and_grad_func(result: Any) -> tuple[Tensor, Callable[..., Any]]:
-    if isinstance(result, (tuple, list)):
-        pair = cast("Sequence[Any]", result)
-        if len(pair) == 2 and isinstance(pair[0], Tensor) and callable(pair[1]):
-            return pair[0], pair[1]
-    raise TypeError(
-        "custom_grad: f must return a tensor and a function, (value, grad_func), "
-        f"got {type(cast('object', result)).__name__}"
-    )
-
-
-def _accepts_save(f: Callable[..., Any]) -> Callable[[int], bool]:
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except ValueError:  # a built-in function that does not tell
-        return lambda given: False
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)]
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
-    return lambda given: variadic or len(positional) > given
-
-
-def _gradients_of(result: Any) -> list[Tensor]:
-    """What a grad_func returned, as a list."""
-    if isinstance(result, Tensor):
-        return [result]
-    if not isinstance(result, (list, tuple)):
-        found = type(cast("object", result)).__name__
-        raise TypeError(f"custom_grad: grad_func must return a tensor or a list of them, got {found}")
-    gradients = list(cast("Sequence[Any]", result))
-    for position, gradient in enumerate(gradients):
-        if not isinstance(gradient, Tensor):
-            raise TypeError(
-                f"custom_grad: grad_func must return a tensor for each input, got {type(gradient).__name__} for input "
-                f"{position}; vg.zeros_like says that there is no gradient"
-            )
-    return gradients
-
-
-def _custom_rule(grad_func: Callable[..., Any], shapes: list[tuple[int, ...]]) -> Callable[..., Any]:
-    takes_saved = _accepts_save(grad_func)(1)
-
-    def rule(dy: Tensor, *saved: Tensor) -> tuple[Tensor, ...]:
-        result = grad_func(dy, list(saved)) if takes_saved else grad_func(dy)
-        gradients = _gradients_of(result)
-        if len(gradients) != len(shapes):
-            raise ValueError(f"custom_grad: grad_func returned {len(gradients)} gradients for {len(shapes)} inputs")
-        for position, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):
-            if gradient.shape != shape:
-                raise ValueError(
-                    f"custom_grad: the gradient for input {position} has shape {format_shape(gradient.shape)}, "
-                    f"but the input has {format_shape(shape)}"
-                )
-        return tuple(gradients)
-
-    return rule
