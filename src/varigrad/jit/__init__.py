@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from varigrad.jit.compiled import CompiledFunction as CompiledFunction
-from varigrad.jit.compiled import jit as jit
+from varigrad.jit.decorator import jit as jit
 from varigrad.jit.errors import JitError as JitError
 from varigrad.jit.errors import JitWarning as JitWarning
 
