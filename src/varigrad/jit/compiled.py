@@ -413,8 +413,9 @@ class CompiledFunction(Generic[P, R]):
         return self._shown("native", "asm")()
 
     def timeline(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Calls the function, and says how long each kernel took: in milliseconds, with the line that it comes from
-        and the layers in whose `call` that is; of gradients the line alone.
+        """Calls the function, and says how long each kernel took: in milliseconds, with the line that it comes from.
+
+        Of a layer's kernels it names the layer, and those around it; of kernels for gradients the line alone.
 
         The function must have been compiled for such arguments. The call counts: variables are updated. In machine
         code several kernels run in one pass, and share its time.
