@@ -77,13 +77,6 @@ def within_numpy(x):
     return x
 
 
-def in_a_finally(x):
-    try:
-        return x * float(x.sum())
-    finally:
-        return x  # noqa: B012, SIM107
-
-
 def with_default(x, value=-1.0):
     return x * next((float(v) for v in [x.sum()] if hasattr(v, "shape")), value)
 
@@ -112,7 +105,6 @@ CATCHING = [
         logged,
         formatted_by_logging,
         within_numpy,
-        in_a_finally,
         nested,
         around_a_nested_one,
         in_a_tape,
