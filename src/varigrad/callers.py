@@ -61,9 +61,10 @@ def _is_library(filename: str) -> bool:
     """Whether a file is one of Python's own, of NumPy or of SciPy."""
     if filename.startswith(_PACKAGES):
         return True
-    return filename.startswith(_PYTHON) and "site-packages" not in filename
+    return filename.startswith(_PYTHON) and not any(folder in filename for folder in _OF_OTHERS)
 
 
-_PYTHON = os.path.dirname(os.__file__) + os.sep
+_PYTHON = os.path.join(os.path.dirname(getattr(os, "__file__", "")) or "<frozen>", "")
+_OF_OTHERS = ("site-packages", "dist-packages")  # below Python's own folder
 _NUMPY = os.path.dirname(np.__file__)
 _PACKAGES = tuple([os.path.join(os.path.dirname(_NUMPY), name) + os.sep for name in ("numpy", "scipy")])
