@@ -109,9 +109,7 @@ if _TYPE_CHECKING:
 def __getattr__(name: str) -> _Any:
     """Imports layers, models, files and compilation when one of them is first used, and `vg.data` and `vg.vis`."""
     if name in ("data", "vis"):
-        module = _import_module(f"varigrad.{name}")
-        _answer_names(**{name: module})
-        return module
+        return _import_module(f"varigrad.{name}")
     later: dict[str, _Any] = {} if name.startswith("__") else _later()
     if name not in later:
         raise _no_such_name("varigrad", name, {*globals(), *later})

@@ -5,6 +5,7 @@ import pytest
 
 import varigrad as vg
 from varigrad.backends.native.finishing import Finished
+from varigrad.backends.native.machine import vector_lanes
 from varigrad.backends.native.operations import Routine
 
 random = np.random.default_rng(0)
@@ -57,9 +58,10 @@ def test_they_run_as_one(follow, assert_native_as_eager):
     assert len(program._steps) == len(finished(program)) == 1
 
 
-@pytest.mark.parametrize("filters", [8, 16, 40])
+@pytest.mark.parametrize("vectors", [0.5, 1, 2, 5])
 @pytest.mark.parametrize("strides", [1, 2])
-def test_convolutions_with_bias_and_activation(filters, strides, assert_native_as_eager):
+def test_convolutions_with_bias_and_activation(vectors, strides, assert_native_as_eager):
+    filters = int(vectors * vector_lanes())
     program = assert_native_as_eager(
         lambda x, w, bias: vg.relu(vg.conv2d(x, w, strides, "valid") + bias),
         numbers(3, 9, 11, 4),
@@ -70,8 +72,9 @@ def test_convolutions_with_bias_and_activation(filters, strides, assert_native_a
 
 
 def test_batches_of_products(assert_native_as_eager):
+    n = 3 * vector_lanes()
     program = assert_native_as_eager(
-        lambda x, y, bias: vg.relu(vg.mat_mul(x, y) + bias), numbers(3, 2, 10, 12), numbers(3, 2, 12, 24), numbers(24)
+        lambda x, y, bias: vg.relu(vg.mat_mul(x, y) + bias), numbers(3, 2, 10, 12), numbers(3, 2, 12, n), numbers(n)
     )
     assert len(finished(program)) == 1
 

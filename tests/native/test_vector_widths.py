@@ -44,6 +44,8 @@ FUNCTIONS = {
     "gathered": (lambda x, y: vg.mat_mul(x, y, True), (70, 280), (70, 44)),
     "in unequal parts": (lambda x, y: [vg.mat_mul(x, y), vg.mat_mul(y, x, True, True)], (16, 1031), (1031, 33)),
     "convolution": (lambda x, f: vg.conv2d(x, f, 1, "same"), (2, 11, 12, 3), (3, 3, 3, 20)),
+    "finished, half a vector": (lambda x, y: vg.relu(vg.mat_mul(x, y) + x[0, :8]), (33, 50), (50, 8)),
+    "finished, many vectors": (lambda x, y: vg.relu(vg.mat_mul(x, y) + y[0]), (33, 50), (50, 71)),
     "pooling": (lambda x: [vg.max_pool(x, 2, 2, "same"), vg.avg_pool(x, 2, 2, "valid")], (2, 7, 9, 5)),
 }
 

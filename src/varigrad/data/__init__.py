@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys as _sys
+
 from varigrad.data.columns import (
     MISSING_TEXT,
     Column,
@@ -25,6 +27,7 @@ from varigrad.data.preprocessing import (
 from varigrad.data.samples import DATASETS, Sample, load_sample
 from varigrad.data.splitting import Split, split_rows
 from varigrad.data.table import Table, read_table
+from varigrad.namespaces import answer_names as _answer_names
 
 __all__ = [
     "DATASETS",
@@ -51,3 +54,5 @@ __all__ = [
     "read_table",
     "split_rows",
 ]
+
+_answer_names(data=_sys.modules[__name__])

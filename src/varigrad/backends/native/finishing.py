@@ -165,7 +165,7 @@ def _finished(step: Routine, group: Group, lasts: Callable[[Val], bool]) -> Rout
     views = [view for op in group.operations for view in op.inputs if view.val is product]
     nested = all(b % a == 0 for a, b in pairwise(sorted(group.cuts | boundaries)))
     n, lanes = contraction.n, lanes_of(4)
-    full = contraction.lanes == lanes and (n % lanes == 0 or n >= _WIDE * lanes)
+    full = contraction.lanes == lanes and (n % lanes == 0 or n == lanes // 2 or n >= _WIDE * lanes)
     if not simple or not nested or not full or not all(view.is_whole for view in views):
         return None
     whole = Group(group.size)
@@ -175,7 +175,7 @@ def _finished(step: Routine, group: Group, lasts: Callable[[Val], bool]) -> Rout
     whole.made = {product: given, **group.made}
     whole.stages = {product: 0, **group.stages}
     whole.cuts = group.cuts | boundaries
-    plan = _TilePass(whole, lasts, contraction.lanes, boundaries)
+    plan = _TilePass(whole, lasts, min(lanes, n), boundaries)
     if not plan.fits(contraction):
         return None
     outside = [view for op in group.operations for view in op.inputs if view.val not in whole.made]
