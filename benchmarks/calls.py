@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from names import among, names
 from tasks import task_named
 from workers import bind_to_one_core, without_blas_settings
 
@@ -228,7 +229,7 @@ WORK: dict[str, Callable[[str], dict[str, float]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--parts", type=names(among(PARTS)), default=",".join(PARTS))
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--work", choices=WORK, help=argparse.SUPPRESS)
     parser.add_argument("--argument", default="", help=argparse.SUPPRESS)
@@ -242,7 +243,7 @@ def main() -> None:
         print(json.dumps(WORK[options.work](options.argument)))
         return
     print(f"load {os.getloadavg()[0]:.1f}")
-    for part in options.parts.split(","):
+    for part in options.parts:
         PARTS[part](options)
 
 

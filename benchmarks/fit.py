@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from names import among, names
+
 Array = np.ndarray[Any, Any]
 
 BACKENDS = {"keras-jax": "jax", "keras-torch": "torch", "keras-tensorflow": "tensorflow"}
@@ -209,20 +211,20 @@ def table(results: dict[str, dict[str, list[float]]]) -> str:
 
 
 def main() -> None:
-    installed = [name for name, module in BACKENDS.items() if importlib.util.find_spec(module)]
+    contenders = [BASE, EAGER]
+    if importlib.util.find_spec("keras"):
+        contenders += [name for name, module in BACKENDS.items() if importlib.util.find_spec(module)]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", default=",".join(TASKS))
-    parser.add_argument("--contenders", default=",".join([BASE, EAGER, *installed]))
+    parser.add_argument("--tasks", type=names(among(TASKS)), default=",".join(TASKS))
+    parser.add_argument("--contenders", type=names(among(contenders)), default=",".join(contenders))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--one-core", action="store_true")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        work(options.work, TASKS[options.tasks], options.one_core)
+        work(options.work, TASKS[options.tasks[0]], options.one_core)
         return
-    contenders = options.contenders.split(",")
-    tasks = [TASKS[name] for name in options.tasks.split(",")]
-    print(table({task.name: run_task(task, contenders, options.rounds, options.one_core) for task in tasks}))
+    print(table({n: run_task(TASKS[n], options.contenders, options.rounds, options.one_core) for n in options.tasks}))
 
 
 if __name__ == "__main__":

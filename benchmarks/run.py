@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+from names import among, names
 from tasks import TASKS, Task, task_named
 from workers import CONTENDERS, HERE, OURS, PEERS, Failed, Times, Worker, versions
 
@@ -155,8 +156,10 @@ def write_readme(text: str, path: Path = README) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", default=",".join(TASKS), help="of the table, or of any size, as in width-64")
-    parser.add_argument("--contenders", default=",".join(CONTENDERS))
+    parser.add_argument(
+        "--tasks", type=names(task_named), default=",".join(TASKS), help="of the table, or of any size, as in width-64"
+    )
+    parser.add_argument("--contenders", type=names(among(CONTENDERS)), default=",".join(CONTENDERS))
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=0.1, help="how long a turn takes")
     parser.add_argument("--limit", type=float, default=600, help="seconds after which compiling is given up")
@@ -164,10 +167,10 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the tables into the project's README.md")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the workers are ended too
-    results = Results(options.contenders.split(","), "cpu" if options.one_core else "seconds")
-    for name in options.tasks.split(","):
-        run_task(task_named(name), options, results)
-        print(name, "done", file=sys.stderr)
+    results = Results(options.contenders, "cpu" if options.one_core else "seconds")
+    for task in options.tasks:
+        run_task(task, options, results)
+        print(task.name, "done", file=sys.stderr)
     text = report(results, options)
     print(text)
     if options.write:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from names import among, names
 from tasks import TASKS
 from workers import CONTENDERS, OURS, PEERS, Failed, Worker
 
@@ -32,6 +33,7 @@ SIZES = {
     "steps": (8, 32, 128, 512),
     "variables": (10, 100, 1000, 10_000),
 }
+FAMILIES = (*SIZES, "memory")
 MOST_CPU = 2.2  # processor time over wall time, with two cores
 
 
@@ -57,7 +59,7 @@ def measure(task: str, options: argparse.Namespace) -> dict[str, Measured]:
     steps: dict[str, int] = {}
     peaks: dict[str, float] = {}
     try:
-        for name in options.contenders.split(","):
+        for name in options.contenders:
             workers[name] = Worker(name, task, options.one_core)
             try:
                 workers[name].ready(options.limit)
@@ -93,7 +95,7 @@ def compare_widths(options: argparse.Namespace) -> None:
     print("|---" * (len(_titles(options)) + 3) + "|")
     for size in _sizes("width", options):
         found = measure(f"width-{size}", options)
-        times = [_time(_clock(found[n], options)) if n in found else "—" for n in options.contenders.split(",")]
+        times = [_time(_clock(found[n], options)) if n in found else "—" for n in options.contenders]
         ours = next((n for n in OURS if n in found), None)
         peers = [n for n in found if n in PEERS]
         ratio = cores = "—"
@@ -117,7 +119,7 @@ def follow(family: str, options: argparse.Namespace) -> None:
         found = measure(f"{family}-{size}", options)
         smallest = smallest or found
         cells: list[str] = []
-        for name in options.contenders.split(","):
+        for name in options.contenders:
             if name not in found:
                 cells.append("—")
                 continue
@@ -137,16 +139,16 @@ def compare_memory(options: argparse.Namespace) -> None:
     for task in TASKS:
         found = measure(task, options)
         held = {n: (found[n].peak - smallest[n].peak) / 2**20 for n in found if n in smallest}
-        cells = [f"{held[n]:.1f} MB" if n in held else "—" for n in options.contenders.split(",")]
+        cells = [f"{held[n]:.1f} MB" if n in held else "—" for n in options.contenders]
         print(f"| {task} | {' | '.join(cells)} |", flush=True)
 
 
 def _sizes(family: str, options: argparse.Namespace) -> list[int]:
-    return [int(size) for size in options.sizes.split(",")] if options.sizes else list(SIZES[family])
+    return options.sizes or list(SIZES[family])
 
 
 def _titles(options: argparse.Namespace) -> list[str]:
-    return [CONTENDERS[name].title for name in options.contenders.split(",")]
+    return [CONTENDERS[name].title for name in options.contenders]
 
 
 def _clock(measured: Measured, options: argparse.Namespace) -> list[float]:
@@ -159,16 +161,20 @@ def _time(seconds: list[float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--families", default="width,depth,steps,variables,memory")
-    parser.add_argument("--sizes", help="those of the one family, if not all: 8,512")
-    parser.add_argument("--contenders", default="varigrad_jit,varigrad_eager,jax_jit,torch_eager,numpy_by_hand")
+    parser.add_argument("--families", type=names(among(FAMILIES)), default=",".join(FAMILIES))
+    parser.add_argument("--sizes", type=names(int), help="those of the one family, if not all: 8,512")
+    parser.add_argument(
+        "--contenders",
+        type=names(among(CONTENDERS)),
+        default="varigrad_jit,varigrad_eager,jax_jit,torch_eager,numpy_by_hand",
+    )
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=0.1, help="how long a turn takes")
     parser.add_argument("--limit", type=float, default=600, help="seconds after which compiling is given up")
     parser.add_argument("--one-core", action="store_true", help="for busy machines: processor time, on one core")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the workers are ended too
-    for family in options.families.split(","):
+    for family in options.families:
         if family == "width":
             compare_widths(options)
         elif family == "memory":
