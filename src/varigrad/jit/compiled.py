@@ -6,23 +6,21 @@ import functools
 import inspect
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
-from varigrad.callers import warn_caller
 from varigrad.engine import NO_ATTRS
 from varigrad.jit.capture import Capture
 from varigrad.jit.collection import collection_paused
 from varigrad.jit.differentiation import Together
-from varigrad.jit.errors import JitError, JitWarning
+from varigrad.jit.errors import JitError
 from varigrad.jit.graph import HOST, owners
 from varigrad.jit.guards import Guards, changes
 from varigrad.jit.passes import PASSES, optimize
 from varigrad.jit.quick import MISS, QuickCall, never, quick_call
-from varigrad.jit.repeats import Repeats
+from varigrad.jit.record import Record
 from varigrad.jit.signature import describe, flatten, replaced, untouched
 from varigrad.jit.straight_line import Stale
 from varigrad.jit.surroundings import Surroundings, look_around
@@ -37,14 +35,6 @@ __all__ = ["CompiledFunction"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_ATTEMPTS = 3  # runs that change something besides tensors, after which a function is left as it is
-# From so many on a warning says why, and only what comes again is compiled:
-_OFTEN = 10  # compilations of one signature
-_MANY = 10  # signatures
-_KEPT = 32  # compilations of one signature that are kept
-_KEPT_SIGNATURES = 256
-_TOLD = 50  # compilations that `explain` tells of
 
 
 class CompiledFunction(Generic[P, R]):
@@ -61,17 +51,10 @@ class CompiledFunction(Generic[P, R]):
         self.check = check
         self.executor = executor
         self.lenient = lenient
-        self.refusal: str | None = None
         functools.update_wrapper(cast("Any", self), function)
         self._name = getattr(function, "__name__", type(function).__name__)
-        self._traces: dict[Any, list[Trace]] = {}
-        self._unfit: dict[Any, list[str]] = {}
-        self._left_alone: set[Any] = set()
-        self._history: deque[str] = deque(maxlen=_TOLD)
-        self._compilations = 0
-        self._repeats = Repeats()
+        self._record = Record(self._name, lenient)
         self._lock = threading.RLock()
-        self._is_warned = False  # of what it asks of the world
         together = functools.partial(CompiledFunction[..., Any], executor=executor, lenient=True)
         self._together = Together(function, together)
         self._quick: QuickCall = never  # that of the trace that ran last
@@ -96,7 +79,7 @@ class CompiledFunction(Generic[P, R]):
             result = self._together.call(observers, args, kwargs, key, leaves)
             if result is not MISS:
                 return result
-        for trace in self._traces.get(key, ()):
+        for trace in self._record.traces.get(key, ()):
             if trace.guards.hold() and (not trace.known or trace.knows(leaves)):
                 if observers and any(_is_watching(o, leaves, trace.variables) for o in observers):
                     return function(*args, **kwargs)
@@ -105,19 +88,19 @@ class CompiledFunction(Generic[P, R]):
                 except Stale:
                     with self._lock:
                         self._quick = never
-                        self._traces[key] = [other for other in self._traces[key] if other is not trace]
+                        self._record.remove(key, trace)
                     break
         if observers and any(isinstance(o, Tape) for o in observers):
             return function(*args, **kwargs)
         with self._lock:
             # Another thread may have compiled it meanwhile.
-            if not any(trace.guards.hold() and trace.knows(leaves) for trace in self._traces.get(key, ())):
+            if not any(trace.guards.hold() and trace.knows(leaves) for trace in self._record.traces.get(key, ())):
                 return self._trace(args, kwargs, key, leaves, objects)
         return self._call(args, kwargs, observers)
 
     def outside(self) -> list[Tensor]:
         """The tensors made outside that the function reads, as far as it was compiled."""
-        return [tensor for traces in self._traces.values() for trace in traces for tensor in trace.outside]
+        return [tensor for traces in self._record.traces.values() for trace in traces for tensor in trace.outside]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A compiled method: each object has compilations of its own."""
@@ -186,15 +169,15 @@ class CompiledFunction(Generic[P, R]):
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any, leaves: list[Any], objects: list[Any]
     ) -> Any:
         """Runs the function as it is written, and writes down what it does, and compiles it, if that may pay."""
-        if key in self._left_alone:
+        if key in self._record.left_alone:
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
-        if not self._pays(key, leaves):
+        if not self._record.pays(key, leaves):
             return self._as_written(args, kwargs, key, leaves)
-        reason = self._reason(key, leaves)
+        reason = self._record.reason(key, leaves)
         try:
             before = look_around(self.function, objects)
         except JitError as error:
-            self._leave_alone(key, error)
+            self._record.leave_alone(key, error)
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
         capture = Capture(self._name, leaves, _labels(self.function, args, kwargs, len(leaves)), self.lenient)
         given, named = replaced(args, kwargs, capture.stand_ins)
@@ -210,7 +193,7 @@ class CompiledFunction(Generic[P, R]):
             with collection_paused():
                 return self._compile(capture, result, before, reason, key, leaves, objects)
         except Exception as error:  # whatever it is, the function has run
-            self._leave_alone(key, error)
+            self._record.leave_alone(key, error)
             return result
 
     def _compile(
@@ -232,22 +215,13 @@ class CompiledFunction(Generic[P, R]):
                 "it trains with an optimizer that it makes itself, or reaches in a way that cannot be followed"
             )
         if unfit:
-            self._give_up_later(key, unfit)
+            self._record.give_up_later(key, unfit)
         else:
-            self._unfit.pop(key, None)
             guards = Guards(after.with_vouched_of(before), variable_places(capture.variables.values()))
             known = {position: leaves[position] for position in sorted(capture.numbers.looked_at)}
-            traces = self._traces.setdefault(key, [])
-            number = self._compilations + 1
-            traces.insert(0, Trace(graph, build, guards, known, objects, self.executor, number))
-            del traces[_KEPT:]
-            if len(self._traces) > _KEPT_SIGNATURES:
-                del self._traces[next(iter(self._traces))]
-            self._compilations = number
-            self._history.append(reason)
-            if not self.lenient:
-                self._warn_if_often(traces, reason)
-                self._warn_of_the_outside(after)
+            number = self.compilations + 1
+            trace = Trace(graph, build, guards, known, objects, self.executor, number)
+            self._record.add(key, trace, reason, after.asked)
         return build(capture.output_tensors, leaves)
 
     def _as_written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any, leaves: list[Any]) -> Any:
@@ -257,7 +231,7 @@ class CompiledFunction(Generic[P, R]):
         try:
             self._check_untouched((given, named), (args, kwargs), leaves)
         except JitError as error:
-            self._leave_alone(key, error)
+            self._record.leave_alone(key, error)
         return result
 
     def _check_untouched(self, given: Any, original: Any, leaves: Sequence[Any]) -> None:
@@ -268,77 +242,17 @@ class CompiledFunction(Generic[P, R]):
                 "function has a copy; return what is new"
             )
 
-    def _pays(self, key: Any, leaves: Sequence[Any]) -> bool:
-        """Whether to compile the function now: of many kinds of calls, those that have come before are worth it."""
-        traces = self._traces.get(key)
-        if traces:
-            return len(traces) < _OFTEN or self._repeats.has_come((key, traces[-1].differences(leaves)))
-        # Who calls a lenient one has thought about its arguments: see `Deferred`.
-        return self.lenient or len(self._traces) < _MANY or self._repeats.has_come(key)
-
-    def _leave_alone(self, key: Any, error: Exception) -> None:
-        """Has calls with this key run as the function is written from now on; raises the error unless lenient."""
-        if not self.lenient:
-            raise error
-        self.refusal = str(error)
-        self._unfit[key] = [self.refusal]
-        self._left_alone.add(key)
-
-    def _reason(self, key: Any, leaves: Sequence[Any]) -> str:
-        """Why the function is compiled now."""
-        traces = self._traces.get(key)
-        if traces:
-            nearest = min(traces, key=lambda trace: len(trace.differences(leaves)))
-            return nearest.failure(leaves) or "a tensor that it uses was disposed of"
-        if not self._traces:
-            return f"the first call, with {describe(key)}"
-        return f"other arguments: {describe(key)}"
-
-    def _give_up_later(self, key: Any, unfit: list[str]) -> None:
-        """The first call may make variables and the like; a function that goes on to do so cannot be compiled."""
-        earlier = self._unfit.setdefault(key, [])
-        earlier.append(unfit[0])
-        if len(earlier) < _ATTEMPTS:
-            return
-        self._left_alone.add(key)
-        self.refusal = (
-            f"jit: {self._name} is not compiled, because {unfit[0]} whenever it runs, which a compiled function would "
-            "not; do that outside, or keep what changes in a variable"
-        )
-        if not self.lenient:
-            warn_caller(self.refusal, JitWarning)
-
-    def _warn_if_often(self, traces: list[Trace], reason: str) -> None:
-        if len(traces) == 1 and len(self._traces) == _MANY:
-            warn_caller(
-                f"jit: {self._name} was compiled for {_MANY} kinds of arguments, last for {reason}; others will "
-                "be when they come again; give tensors few different shapes, by padding if need be, and numbers that "
-                "change as floats or tensors",
-                JitWarning,
-            )
-        if len(traces) == _OFTEN:
-            warn_caller(
-                f"jit: {self._name} was compiled {_OFTEN} times for the same arguments, last because {reason}; from "
-                "now on it is when the same comes again; pass what changes as an argument, or keep it in a variable",
-                JitWarning,
-            )
-
-    def _warn_of_the_outside(self, surroundings: Surroundings) -> None:
-        """Warns once of what the function asks of the world outside the program."""
-        if surroundings.asked and not self._is_warned:
-            self._is_warned = True
-            warn_caller(
-                f"jit: {self._name} uses {' and '.join(surroundings.asked)}, which happens when it is compiled and at "
-                "no other call; do that outside, and pass what it gives as an argument",
-                JitWarning,
-            )
-
     # Looking inside
 
     @property
     def compilations(self) -> int:
         """How often the function was compiled."""
-        return self._compilations
+        return self._record.compilations
+
+    @property
+    def refusal(self) -> str | None:
+        """Why a lenient one is not compiled, if it is not."""
+        return self._record.refusal
 
     def explain(self) -> str:
         """Why the function was compiled each time, and what became of it.
@@ -351,16 +265,7 @@ class CompiledFunction(Generic[P, R]):
           1. the first call, with (float32[2])
           2. other arguments: (float32[3])
         """
-        times = "once" if self.compilations == 1 else f"{self.compilations} times"
-        lines = [f"{self._name} was compiled {times}{':' if self._history else ''}"]
-        first = self.compilations - len(self._history) + 1
-        lines += [f"  {number}. {reason}" for number, reason in enumerate(self._history, first)]
-        if self._repeats.new:
-            calls = "a call" if self._repeats.new == 1 else f"{self._repeats.new} calls"
-            lines.append(f"{calls} ran as written: of so many kinds, those that come again are compiled")
-        for key, reasons in self._unfit.items():
-            state = "runs as it is written" if key in self._left_alone else "was not compiled yet"
-            lines.append(f"with {describe(key)} it {state}: {reasons[-1]}")
+        lines = self._record.explanation()
         lines += [f"with {describe(key)} it was compiled together with its gradients" for key in self._together.kinds()]
         return "\n".join(lines)
 
@@ -379,7 +284,7 @@ class CompiledFunction(Generic[P, R]):
           %1: float32 [2] = Add(%0, %0)    # ...
           return %1
         """
-        trace = self._latest()
+        trace = self._record.latest()
         if after is None:
             return str(trace.program.graph)
         if after != "capture" and after not in PASSES:
@@ -430,7 +335,7 @@ class CompiledFunction(Generic[P, R]):
         """
         leaves: list[Any] = []
         key = flatten(args, kwargs, leaves, [])
-        trace = next((t for t in self._traces.get(key, ()) if t.guards.hold() and t.knows(leaves)), None)
+        trace = next((t for t in self._record.traces.get(key, ()) if t.guards.hold() and t.knows(leaves)), None)
         if trace is None:
             raise JitError(f"jit: {self._name} has not been compiled for {describe(key)} yet; call it first")
         with trace.lock:
@@ -440,18 +345,12 @@ class CompiledFunction(Generic[P, R]):
         return "\n".join([f"{'ms':>8}  kernel", *rows, total])
 
     def _shown(self, executor: str, what: str) -> Any:
-        program: Any = self._latest().program
+        program: Any = self._record.latest().program
         if not hasattr(program, what):
             raise JitError(
                 f"jit: {self._name} has no {what} by the executor that it runs with; executor={executor!r} has"
             )
         return getattr(program, what)
-
-    def _latest(self) -> Trace:
-        latest = [traces[0] for traces in self._traces.values() if traces]  # of each kind of arguments
-        if not latest:
-            raise JitError(f"jit: {self._name} has not been compiled yet; call it first")
-        return max(latest, key=lambda trace: trace.number)
 
     def __repr__(self) -> str:
         return f"<jit {self._name}: {self.compilations} compilations>"
