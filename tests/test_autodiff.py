@@ -276,6 +276,55 @@ def test_assigning_a_tensor_of_another_dtype_is_an_error(w):
 # custom_grad
 
 
+def test_what_stop_gradient_gives_is_a_constant_at_any_order():
+    def f(x):
+        return x**3 * vg.stop_gradient(x**2)
+
+    x = vg.scalar(2.0)
+    assert f(x).item() == 32.0
+    assert vg.grad(f)(x).item() == 48.0  # 3 x² · 4
+    assert vg.grad(vg.grad(f))(x).item() == 48.0  # 6 x · 4
+
+
+def test_stop_gradient_inside_an_inner_gradient_stops_the_outer_one_too():
+    """First-order MAML: with lr * stop_gradient(2 w), the step's slope is 1, and not 1 - 2 lr."""
+
+    def after_a_step(w):
+        return (w - 0.25 * vg.stop_gradient(vg.grad(lambda v: v.square())(w))).square()
+
+    assert vg.grad(after_a_step)(vg.scalar(4.0)).item() == 4.0  # 2 (w - 0.25 · 2 w) · 1
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, vg.jit], ids=["eager", "jit"])
+def test_a_variable_that_counts_through_stop_gradient_alone_is_absent(wrap):
+    target, online = vg.variable([1.0, 2.0], name="stopped"), vg.variable([3.0, 5.0], name="moving")
+
+    @wrap
+    def step():
+        return vg.variable_grads(lambda: (online - vg.stop_gradient(target)).square().sum()).grads
+
+    for _ in range(2):
+        assert {name: grad.tolist() for name, grad in step().items()} == {"moving": [4.0, 6.0]}
+
+
+def test_gradients_of_a_compiled_function_stop_where_its_own_do():
+    f = vg.jit(lambda x: (x * vg.stop_gradient(x)).sum())
+    for _ in range(3):
+        assert vg.grad(f)(vg.tensor([2.0, 3.0])).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("x", [3, True, [1 + 2j], ["a"]])
+def test_stop_gradient_takes_any_dtype(x):
+    given = vg.tensor(x)
+    assert vg.stop_gradient(given).dtype == given.dtype
+    assert vg.stop_gradient(given).tolist() == given.tolist()
+
+
+def test_a_value_of_which_stop_gradient_leaves_nothing_is_an_error_that_says_so(w):
+    with pytest.raises(vg.GradientError, match="so is that of stop_gradient"):
+        vg.variable_grads(lambda: vg.stop_gradient(w).sum())
+
+
 def test_custom_grad_replaces_the_rule():
     @vg.custom_grad
     def f(x, save):

@@ -1,4 +1,4 @@
-"""Gradients of functions: `grad`, `grads`, `value_and_grad(s)`, `variable_grads`."""
+"""Gradients of functions: `grad`, `grads`, `value_and_grad(s)`, `variable_grads`; and `stop_gradient`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from varigrad.dtypes import DIFFERENTIABLE, is_differentiable
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.errors import GradientError
 from varigrad.observe import OBSERVERS, observing
-from varigrad.ops.arguments import convert, operands
+from varigrad.ops.arguments import TensorLike, convert, operands
 from varigrad.tape import Tape
 from varigrad.tensor import Tensor, Variable, format_shape, registered_variables
 
@@ -21,6 +21,7 @@ __all__ = [
     "VariableGrads",
     "grad",
     "grads",
+    "stop_gradient",
     "value_and_grad",
     "value_and_grads",
     "variable_grads",
@@ -209,6 +210,29 @@ def variable_grads(f: Callable[[], Any], var_list: Sequence[Variable] | None = N
     return result
 
 
+def stop_gradient(x: TensorLike) -> Tensor:
+    """The values of `x`, which gradients take for a constant.
+
+    Of any order, and under `vg.jit` too: for targets, baselines, the weights of another network, or an estimator that
+    passes a gradient straight through what has none, as below. A variable that counts through it alone is absent from
+    the gradients of `vg.variable_grads`. Not in TensorFlow.js; as in TensorFlow and JAX.
+
+    Args:
+        x: Of any shape and dtype.
+
+    Returns:
+        A tensor like `x`.
+
+    >>> import varigrad as vg
+    >>> vg.grad(lambda x: x * vg.stop_gradient(x))(vg.scalar(3.0)).item()
+    3.0
+    >>> vg.grad(lambda x: (x + vg.stop_gradient(x.round() - x)).square())(vg.scalar(1.75)).item()
+    4.0
+    """
+    with observing(instead_of=Tape):
+        return run_kernel("Identity", (convert(x, "stop_gradient", "x"),))
+
+
 def _trainable(var_list: Sequence[Variable]) -> list[Variable]:
     if not isinstance(var_list, (list, tuple)) or not var_list:
         raise ValueError("variable_grads: var_list must be a list of at least one variable")
@@ -268,7 +292,7 @@ def _no_path(tape: Tape, var_list: Sequence[Variable] | None) -> str:
         return "variable_grads: there are no trainable variables; make one with vg.variable"
     names = ", ".join(repr(v.name) for v in looked_at[:10])
     more = f" and {len(looked_at) - 10} more" if len(looked_at) > 10 else ""
-    why = _broken(tape) or "; a value read out, as by numpy() or item(), is a constant"
+    why = _broken(tape) or "; a value read out, as by numpy() or item(), is a constant, and so is that of stop_gradient"
     return f"variable_grads: the value of f depends on none of the variables {names}{more}{why}"
 
 
