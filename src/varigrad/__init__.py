@@ -19,6 +19,7 @@ from varigrad.dtypes import upcast_type as upcast_type
 from varigrad.engine import *
 from varigrad.environment import *
 from varigrad.errors import *
+from varigrad.memory_counts import *
 from varigrad.namespaces import answer_names as _answer_names
 from varigrad.namespaces import no_such_name as _no_such_name
 from varigrad.ops import backend_util as backend_util
@@ -62,6 +63,7 @@ from varigrad.ops.sparse import sparse_to_dense as sparse_to_dense
 from varigrad.ops.spectral import *
 from varigrad.ops.trigonometry import *
 from varigrad.ops.values import *
+from varigrad.profiling import *
 from varigrad.registry import *
 from varigrad.scopes import *
 from varigrad.tape import get_gradient as get_gradient

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from varigrad.engine import KERNELS, REFERENCE, Kernel, get_backend, register_kernel, use_kernels
 from varigrad.errors import KernelError
-from varigrad.scopes import memory
+from varigrad.memory_counts import memory
 
 __all__ = [
     "KernelBackend",
