@@ -22,6 +22,7 @@ __all__ = [
     "integer",
     "integers",
     "number",
+    "one_shape",
     "partial_shape",
     "positive_integer",
     "seed_or_none",
@@ -32,6 +33,19 @@ _LARGEST = sys.float_info.max
 
 # A shape whose unknown axes, such as the batch, are None.
 Shape: TypeAlias = tuple[int | None, ...]
+
+
+def one_shape(shape: Any) -> Any:
+    """The shape, or list of shapes; a list of lengths, as TensorFlow.js has shapes, is one shape.
+
+    >>> one_shape([None, 3]), one_shape([(None, 3), (None, 4)])
+    ((None, 3), [(None, 3), (None, 4)])
+    """
+    if isinstance(shape, list):
+        lengths = cast("list[Any]", shape)
+        if lengths and all(length is None or isinstance(length, Integral) for length in lengths):
+            return tuple(lengths)
+    return cast("Any", shape)
 
 
 def as_given(owner: str, argument: str, value: Any) -> Any:

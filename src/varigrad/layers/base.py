@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypedDict, cast
@@ -12,7 +13,7 @@ import numpy as np
 from varigrad.dtypes import is_floating, numpy_dtype
 from varigrad.errors import NotYetError
 from varigrad.keywords import suggestion
-from varigrad.layers.arguments import Shape, boolean, partial_shape
+from varigrad.layers.arguments import Shape, boolean, one_shape, partial_shape
 from varigrad.layers.calling import arguments_of, mask_tensors, with_training_by_position
 from varigrad.layers.input_spec import InputSpec, InputSpecs, check_shapes
 from varigrad.layers.lists import as_list, one_or_list
@@ -125,6 +126,7 @@ class Layer(OptionHolder):
         self._has_default_name = not name
         self.name = name or default_layer_name(self.class_name)
         self.built = False
+        self._being_built = False
         self.batch_input_shape: Shape | None = None
         if batch_input_shape is not None:
             self.batch_input_shape = partial_shape(owner, "batch_input_shape", batch_input_shape)
@@ -145,6 +147,9 @@ class Layer(OptionHolder):
         if call is not None:
             cls._run = with_training_by_position(call)
             cls._call_arguments = arguments_of(call)
+        build = cls.__dict__.get("build")
+        if build is not None:
+            cls.build = Layer._for_callers(build)
 
     # To be overridden
 
@@ -273,22 +278,49 @@ class Layer(OptionHolder):
             return
         with name_scope(self.name):
             self._make_weights(input_shape)
+        self._begin_use()
+
+    def _begin_use(self) -> None:
+        """Counts the first user of new weights, and gives them the values that the layer was made with."""
         self._ref_count = self._ref_count or 1
         if self._initial_weights is not None:
             self.set_weights(self._initial_weights)
             self._initial_weights = None
+
+    @staticmethod
+    def _for_callers(build: Any) -> Any:
+        """A layer's own `build`, which those outside may call too: the layer is built then, with all that goes with it.
+
+        A list of lengths, as TensorFlow.js has shapes, is one shape. A layer that is built already stays as it is.
+        """
+
+        @functools.wraps(build)
+        def build_layer(self: Layer, input_shape: Any) -> None:
+            if self._being_built:  # by the lines below or by a call; super().build(input_shape) lands here as well
+                build(self, input_shape)
+                return
+            shape = one_shape(input_shape)
+            self._check_input(shape)
+            if not self.built:
+                self._make_weights(shape)
+                self._begin_use()
+
+        return build_layer
 
     def _make_weights(self, input_shape: Any) -> None:
         """Makes the weights, under the names of the scopes around: all or, on an error, none."""
         if type(self).call is Layer.call and hasattr(self, "forward"):
             raise TypeError(f"{self.name}: what a layer computes is its call; {type(self).__name__} has forward only")
         before = self._own_weights()
+        self._being_built = True
         try:
             self.build(input_shape)
             self._take_variables()
         except BaseException:
             self._keep_weights(before)
             raise
+        finally:
+            self._being_built = False
         self.built = True
 
     def _check_input(self, shape: Any) -> None:

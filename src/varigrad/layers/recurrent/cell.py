@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeAlias, Unpack, cast
 
 from varigrad.engine import run_kernel
 from varigrad.layers.activations import ACTIVATIONS, ActivationFunction, ActivationLike
-from varigrad.layers.arguments import Shape, boolean, number, positive_integer, seed_or_none
+from varigrad.layers.arguments import Shape, boolean, number, one_shape, positive_integer, seed_or_none
 from varigrad.layers.base import Layer, LayerOptions
 from varigrad.layers.constraints import Constraint
 from varigrad.layers.dropout import SeededLayer
@@ -264,4 +264,5 @@ def gates(activation: ActivationFunction, x: Tensor, count: int) -> list[Tensor]
 
 def first_shape(shapes: Any) -> Shape:
     """The first of a list of shapes, or the only one: that of the inputs, behind which those of states may come."""
+    shapes = one_shape(shapes)
     return tuple(cast("list[Shape]", shapes)[0]) if isinstance(shapes, list) else shapes
