@@ -34,6 +34,7 @@ from varigrad.ops import signal as signal
 from varigrad.ops import sparse as sparse
 from varigrad.ops import spectral as spectral
 from varigrad.ops import strings as _strings
+from varigrad.ops.activations import *
 from varigrad.ops.arithmetic import *
 from varigrad.ops.averages import *
 from varigrad.ops.comparison import *

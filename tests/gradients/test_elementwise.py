@@ -5,12 +5,11 @@ import pytest
 
 import varigrad as vg
 from varigrad.gradients.elementwise import GRADIENTS
-from varigrad.ops.elementwise import conj, relu_grad, sigmoid_grad
+from varigrad.ops.elementwise import conj
 from varigrad.testing import check_gradients
 
 ANYWHERE = [[-2.3, -0.4], [0.7, 1.9]]
 POSITIVE = [0.3, 1.2, 4.5]
-SLOPES = [0.5, -1.5]
 
 
 def in_complex(f):
@@ -32,41 +31,22 @@ CASES = {
     "ClipByValue": (lambda x: vg.clip_by_value(x, -1, 1) * x, ANYWHERE),
     "ComplexAbs": (in_complex(lambda z: z), ANYWHERE),
     "Conj": (in_complex(lambda z: conj(z) * z * z), ANYWHERE),
-    "Elu": (vg.elu, ANYWHERE),
-    "Elu: alpha": (lambda x: vg.elu(x, 0.3), ANYWHERE),
-    "EluGrad": (lambda dy, y: vg.run_kernel("EluGrad", (dy, y)), ANYWHERE, [[-0.9, -0.2], [0.7, 1.9]]),
-    "EluGrad: scaled": (
-        lambda dy, y: vg.run_kernel("EluGrad", (dy, y), {"alpha": 0.4, "scale": 2.0}),
-        ANYWHERE,
-        [[-0.5, -0.2], [0.7, 1.9]],
-    ),
     "Erf": (vg.erf, ANYWHERE),
     "Exp": (vg.exp, ANYWHERE),
     "Exp: complex": (in_complex(vg.exp), ANYWHERE),
     "Expm1": (vg.expm1, ANYWHERE),
     "Floor": (vg.floor, ANYWHERE),
-    "LeakyRelu": (lambda x: vg.leaky_relu(x) * x, ANYWHERE),
-    "LeakyRelu: negative slope": (lambda x: vg.leaky_relu(x, -0.5) * x, ANYWHERE),
     "Log": (vg.log, POSITIVE),
     "Log: complex": (in_complex(vg.log), ANYWHERE),
     "Log1p": (vg.log1p, [-0.5, 0.3, 4.0]),
     "Neg": (vg.neg, ANYWHERE),
     "Neg: complex": (in_complex(vg.neg), ANYWHERE),
-    "Prelu": (vg.prelu, ANYWHERE, SLOPES),
-    "Prelu: alpha of more axes": (vg.prelu, [0.5, -1.5], ANYWHERE),
     "Reciprocal": (vg.reciprocal, ANYWHERE),
     "Reciprocal: complex": (in_complex(vg.reciprocal), ANYWHERE),
-    "Relu": (lambda x: vg.relu(x) * x, ANYWHERE),
-    "Relu6": (lambda x: vg.relu6(x) * x, [-1.0, 2.0, 5.5, 7.0]),
-    "ReluGrad": (relu_grad, ANYWHERE, [[0.5, -0.5], [1.5, -2.0]]),
     "Round": (vg.round, ANYWHERE),
     "Rsqrt": (vg.rsqrt, POSITIVE),
     "Rsqrt: complex": (in_complex(vg.rsqrt), ANYWHERE),
-    "Selu": (vg.selu, ANYWHERE),
-    "Sigmoid": (vg.sigmoid, ANYWHERE),
-    "SigmoidGrad": (sigmoid_grad, ANYWHERE, [[0.1, 0.5], [0.7, 0.9]]),
     "Sign": (vg.sign, ANYWHERE),
-    "Softplus": (vg.softplus, ANYWHERE),
     "Sqrt": (vg.sqrt, POSITIVE),
     "Sqrt: complex": (in_complex(vg.sqrt), ANYWHERE),
     "Square": (vg.square, ANYWHERE),
@@ -74,9 +54,6 @@ CASES = {
     "Step": (lambda x: vg.step(x, 0.3), ANYWHERE),
     # Ops that are formulas over others.
     "ClipByValue: tensor limits": (vg.clip_by_value, ANYWHERE, [[-1.0], [-1.5]], [1.0, 1.5]),
-    "Erf: gelu": (vg.gelu, ANYWHERE),
-    "Tanh: approximate gelu": (lambda x: vg.gelu(x, approximate=True), ANYWHERE),
-    "Softplus: log_sigmoid": (vg.log_sigmoid, ANYWHERE),
 }
 
 
@@ -102,48 +79,18 @@ def test_a_function_of_steps_has_gradient_zero(f):
     ("f", "at", "expected"),
     [
         (vg.abs, [-2, 0, 3], [-1, 0, 1]),
-        (vg.relu, [-1, 0, 1], [0, 0, 1]),
-        # tf.grad(x => tf.relu6(x))([-1, 0, 1, 6, 7])
-        (vg.relu6, [-1, 0, 1, 6, 7], [0, 0, 1, 1, 0]),
         # tf.grad(x => tf.clipByValue(x, 0, 2))([-1, 0, 1, 2, 3])
         (lambda x: vg.clip_by_value(x, 0, 2), [-1, 0, 1, 2, 3], [0, 1, 1, 1, 0]),
-        # tf.grad(x => tf.leakyRelu(x))([-1, 0, 1])
-        (vg.leaky_relu, [-1, 0, 1], [0.2, 0.2, 1]),
-        # tf.grad(x => tf.elu(x))([-1, 0, 1])
-        (vg.elu, [-1, 0, 1], [0.3678794503211975, 1, 1]),
-        # tf.grad(x => tf.selu(x))([-1, 0, 1])
-        (vg.selu, [-1, 0, 1], [0.6467686295509338, 1.7580993175506592, 1.0507010221481323]),
         (vg.sqrt, [0, 4], [np.inf, 0.25]),
         (vg.log, [0, 2], [np.inf, 0.5]),
-        (vg.softplus, [-1000, 0, 1000], [0, 0.5, 1]),
-        (vg.log_sigmoid, [-1000, 0, 1000], [1, 0.5, 0]),
-        (vg.sigmoid, [-1000, 0, 1000], [0, 0.25, 0]),
-        (vg.gelu, [-1000, 0, 1000], [0, 0.5, 1]),
-        (lambda x: vg.gelu(x, approximate=True), [-1000, 0, 1000], [0, 0.5, 1]),
-        (vg.elu, [-1000, 1000], [0, 1]),
     ],
 )
-def test_gradients_at_kinks_and_far_out(f, at, expected):
+def test_gradients_at_kinks(f, at, expected):
     np.testing.assert_allclose(vg.grad(f)(vg.tensor(at)).numpy(), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        vg.elu,
-        vg.selu,
-        vg.softplus,
-        vg.log_sigmoid,
-        vg.sigmoid,
-        vg.gelu,
-        lambda x: vg.gelu(x, approximate=True),
-        vg.erf,
-        vg.relu,
-        vg.leaky_relu,
-    ],
-)
-def test_second_derivatives_far_out_are_zero(f):
-    np.testing.assert_allclose(vg.grad(vg.grad(f))(vg.tensor([-1000, 1000])).numpy(), [0, 0], atol=1e-12)
+def test_the_second_derivative_of_erf_is_zero_far_out():
+    np.testing.assert_allclose(vg.grad(vg.grad(vg.erf))(vg.tensor([-1000, 1000])).numpy(), [0, 0], atol=1e-12)
 
 
 def test_third_derivatives_of_functions_differentiated_by_their_result():

@@ -7,6 +7,7 @@ a tensor, None, or a function that makes it if it is wanted. Rules are written w
 from __future__ import annotations
 
 from varigrad.gradients import (
+    activations,
     arithmetic,
     clipping,
     comparison,
@@ -38,6 +39,7 @@ from varigrad.tape import register_gradient
 __all__: list[str] = []
 
 _FAMILIES = (
+    activations,
     arithmetic,
     clipping,
     comparison,

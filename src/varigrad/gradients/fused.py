@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from varigrad.gradients.activations import GRADIENTS as ACTIVATIONS
 from varigrad.gradients.convolution import GRADIENTS as CONVOLUTION
-from varigrad.gradients.elementwise import GRADIENTS as ELEMENTWISE
 from varigrad.gradients.matmul import factor_gradients
 from varigrad.gradients.rules import sum_to
 from varigrad.tape import Gradient
@@ -16,9 +16,9 @@ __all__ = ["GRADIENTS"]
 
 # dy, y -> the gradient of what the activation was applied to.
 _ACTIVATION_GRADIENTS: dict[str, Any] = {
-    "elu": ELEMENTWISE["Elu"].rule,
-    "relu": ELEMENTWISE["Relu"].rule,
-    "sigmoid": ELEMENTWISE["Sigmoid"].rule,
+    "elu": ACTIVATIONS["Elu"].rule,
+    "relu": ACTIVATIONS["Relu"].rule,
+    "sigmoid": ACTIVATIONS["Sigmoid"].rule,
 }
 
 

@@ -10,20 +10,8 @@ from typing import Any, TypeAlias, cast
 from varigrad.layers import registry
 from varigrad.layers.naming import spelling_key
 from varigrad.layers.registry import Named
-from varigrad.ops.elementwise import (
-    abs,
-    clip_by_value,
-    elu,
-    exp,
-    gelu,
-    leaky_relu,
-    log_sigmoid,
-    relu,
-    relu6,
-    selu,
-    sigmoid,
-    softplus,
-)
+from varigrad.ops.activations import elu, gelu, leaky_relu, log_sigmoid, relu, relu6, selu, sigmoid, softplus
+from varigrad.ops.elementwise import abs, clip_by_value, exp
 from varigrad.ops.normalization import log_softmax, softmax
 from varigrad.ops.trigonometry import tanh
 from varigrad.tensor import Tensor

@@ -12,10 +12,10 @@ from varigrad.layers.constraints import Constraint
 from varigrad.layers.initializers import Initializer
 from varigrad.layers.options import constraint_option, initializer_option, option, or_none, regularizer_option
 from varigrad.layers.regularizers import Regularizer
+from varigrad.ops.activations import elu, leaky_relu, prelu, relu, relu6
 from varigrad.ops.arguments import cast_to, normalize_axes, reshape_to
 from varigrad.ops.arithmetic import add, minimum, mul, sub
 from varigrad.ops.comparison import greater
-from varigrad.ops.elementwise import elu, leaky_relu, prelu, relu, relu6
 from varigrad.ops.normalization import softmax
 from varigrad.ops.shaping import transpose
 from varigrad.tensor import Tensor, Variable, format_shape

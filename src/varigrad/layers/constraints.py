@@ -9,7 +9,8 @@ from varigrad.keywords import takes_options
 from varigrad.layers import registry
 from varigrad.layers.arguments import axis_list, number
 from varigrad.layers.registry import Serializable
-from varigrad.ops.elementwise import clip_by_value, relu, sqrt, square
+from varigrad.ops.activations import relu
+from varigrad.ops.elementwise import clip_by_value, sqrt, square
 from varigrad.ops.reduction import sum
 from varigrad.tensor import Tensor
 

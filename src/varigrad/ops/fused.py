@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from varigrad.engine import run_kernel
+from varigrad.ops.activations import leaky_relu, prelu, relu6
 from varigrad.ops.arguments import TensorLike, accept, convert, operands, reshape_to
 from varigrad.ops.conv_calls import convolve
 from varigrad.ops.conv_geometry import Pad, Steps
-from varigrad.ops.elementwise import leaky_relu, prelu, relu6
 from varigrad.ops.matmul import check_product, rank_too_low
 from varigrad.ops.matmul import mat_mul as unfused_mat_mul
 from varigrad.ops.options import flag, number

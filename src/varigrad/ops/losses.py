@@ -19,10 +19,11 @@ from enum import StrEnum
 
 from varigrad.dtypes import promote
 from varigrad.engine import run_kernel, run_kernel_multi
+from varigrad.ops.activations import relu
 from varigrad.ops.arguments import TensorLike, accept, cast_to, common_shape, convert, normalize_axis
 from varigrad.ops.arithmetic import add, mul, multiply_no_nan, scale, sub
 from varigrad.ops.elementwise import abs as absolute
-from varigrad.ops.elementwise import log, relu, square
+from varigrad.ops.elementwise import log, square
 from varigrad.ops.options import number, one_of
 from varigrad.ops.reduction import mean
 from varigrad.ops.reduction import sum as sum_of

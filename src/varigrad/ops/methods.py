@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from varigrad import scopes
 from varigrad.ops import (
+    activations,
     arithmetic,
     assignment,
     comparison,
@@ -84,16 +85,16 @@ class TensorMethods:
     is_finite = elementwise.is_finite
 
     # Activations
-    relu = elementwise.relu
-    relu6 = elementwise.relu6
-    leaky_relu = elementwise.leaky_relu
-    prelu = elementwise.prelu
-    elu = elementwise.elu
-    selu = elementwise.selu
-    sigmoid = elementwise.sigmoid
-    log_sigmoid = elementwise.log_sigmoid
-    softplus = elementwise.softplus
-    gelu = elementwise.gelu
+    relu = activations.relu
+    relu6 = activations.relu6
+    leaky_relu = activations.leaky_relu
+    prelu = activations.prelu
+    elu = activations.elu
+    selu = activations.selu
+    sigmoid = activations.sigmoid
+    log_sigmoid = activations.log_sigmoid
+    softplus = activations.softplus
+    gelu = activations.gelu
 
     # Trigonometry
     sin = trigonometry.sin

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from varigrad.ops.activations import sigmoid
 from varigrad.ops.arguments import TensorLike, accept, convert, of_rank
 from varigrad.ops.arithmetic import add, mul
-from varigrad.ops.elementwise import sigmoid
 from varigrad.ops.joining import concat, split
 from varigrad.ops.matmul import mat_mul
 from varigrad.ops.options import items_of

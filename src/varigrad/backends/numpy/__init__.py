@@ -7,6 +7,7 @@ variables.
 from __future__ import annotations
 
 from varigrad.backends.numpy import (
+    activations,
     arithmetic,
     clipping,
     comparison,
@@ -41,6 +42,7 @@ from varigrad.engine import register_kernel, register_update
 __all__: list[str] = []
 
 _FAMILIES = (
+    activations,
     arithmetic,
     clipping,
     comparison,

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from varigrad.backends.numpy.activations import KERNELS as ACTIVATIONS
 from varigrad.backends.numpy.constants import constant
 from varigrad.backends.numpy.convolution import conv, depthwise_conv
-from varigrad.backends.numpy.elementwise import KERNELS as ELEMENTWISE
 from varigrad.backends.numpy.matmul import batch_mat_mul, product_of
 from varigrad.dtypes import Array
 
 __all__ = ["KERNELS"]
 
 _ACTIVATE: dict[str, Callable[[Array], Array]] = {
-    "elu": ELEMENTWISE["Elu"],
-    "sigmoid": ELEMENTWISE["Sigmoid"],
+    "elu": ACTIVATIONS["Elu"],
+    "sigmoid": ACTIVATIONS["Sigmoid"],
 }
 
 

@@ -16,11 +16,12 @@ from varigrad.layers.arguments import boolean
 from varigrad.layers.naming import spelling_key
 from varigrad.layers.registry import lookup
 from varigrad.ops import losses as scalar_losses
+from varigrad.ops.activations import relu, softplus
 from varigrad.ops.arguments import TensorLike, accept, cast_to, convert, reshape_to
 from varigrad.ops.arithmetic import add, div, maximum, mul, scale, squared_difference, sub
 from varigrad.ops.creation import one_hot
 from varigrad.ops.elementwise import abs as absolute
-from varigrad.ops.elementwise import clip_by_value, log, relu, softplus, sqrt, square
+from varigrad.ops.elementwise import clip_by_value, log, sqrt, square
 from varigrad.ops.elementwise import floor as round_down
 from varigrad.ops.reduction import max as largest
 from varigrad.ops.reduction import mean
