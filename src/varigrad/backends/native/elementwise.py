@@ -12,7 +12,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from varigrad.backends.native.activations import (
+    elu,
+    elu_grad,
+    leaky_relu,
+    prelu,
+    relu,
+    relu6,
+    relu_grad,
+    sigmoid_cross_entropy,
+    sigmoid_grad,
+    softplus,
+)
 from varigrad.backends.native.code import BOOL, F32, F64, I32, Code, Kind, Operand
+from varigrad.backends.native.division import floor_divide, remainder
 from varigrad.backends.native.formulas import Formula
 from varigrad.backends.native.powers import power
 from varigrad.backends.native.trigonometry import (
@@ -33,10 +46,9 @@ from varigrad.backends.native.vector_math import (
     erf,
     exp,
     expm1,
-    library,
+    is_positive,
     log,
     log1p,
-    log1p_of_part,
     maximum,
     minimum,
     sigmoid,
@@ -55,57 +67,8 @@ class Lowering(NamedTuple):
     mask: int | None = None
 
 
-def _greater(x: Operand) -> str:
-    return "ogt" if x.kind.is_float else "sgt"
-
-
-def _relu(code: Code, x: Operand) -> Operand:
-    zero = code.like(x, 0)
-    if not x.kind.is_float:
-        return maximum(code, x, zero)
-    return code.select(code.compare("ole", x, zero), zero, x)
-
-
-def _relu6(code: Code, x: Operand) -> Operand:
-    return minimum(code, _relu(code, x), code.like(x, 6))
-
-
 def _keep_where(code: Code, x: Operand, mask: Operand) -> Operand:
     return code.select(mask, x, code.like(x, 0))
-
-
-def _relu_grad(code: Code, dy: Operand, y: Operand) -> Operand:
-    return _keep_where(code, dy, code.compare(_greater(y), y, code.like(y, 0)))
-
-
-def _leaky_relu(code: Code, x: Operand, alpha: float) -> Operand:
-    lower = code.mul(x, code.like(x, alpha))
-    if 0 <= alpha <= 1:
-        return maximum(code, x, lower)
-    return code.select(code.compare("ogt", x, code.like(x, 0)), x, lower)
-
-
-def _prelu(code: Code, x: Operand, alpha: Operand) -> Operand:
-    # NaN counts as positive: it is its own result.
-    return code.select(code.compare("olt", x, code.like(x, 0)), code.mul(alpha, x), x)
-
-
-def _elu(code: Code, x: Operand, alpha: float = 1.0, scale: float = 1.0) -> Operand:
-    below = code.mul(expm1(code, x), code.like(x, alpha))
-    y = code.select(code.compare("ole", x, code.like(x, 0)), below, x)
-    return y if scale == 1 else code.mul(y, code.like(x, scale))
-
-
-def _elu_grad(code: Code, dy: Operand, y: Operand, alpha: float = 1.0, scale: float = 1.0) -> Operand:
-    zero = code.like(y, 0)
-    slope = code.add(minimum(code, y, zero), code.like(y, scale * alpha))
-    if alpha != 1:
-        slope = code.select(code.compare("ogt", y, zero), code.like(y, scale), slope)
-    return code.mul(slope, dy)
-
-
-def _sigmoid_grad(code: Code, dy: Operand, y: Operand) -> Operand:
-    return code.mul(code.mul(code.sub(code.like(y, 1), y), y), dy)
 
 
 def _tanh_grad(code: Code, dy: Operand, y: Operand) -> Operand:
@@ -113,33 +76,18 @@ def _tanh_grad(code: Code, dy: Operand, y: Operand) -> Operand:
     return code.mul(code.mul(code.sub(one, y), code.add(one, y)), dy)
 
 
-def _log1p_exp(code: Code, x: Operand) -> Operand:
-    """log(1 + exp(-|x|))."""
-    return log1p_of_part(code, exp(code, code.neg(code.intrinsic("fabs", x))))
-
-
-def _softplus(code: Code, x: Operand) -> Operand:
-    return code.add(_log1p_exp(code, x), _relu(code, x))
-
-
-def _sigmoid_cross_entropy(code: Code, labels: Operand, logits: Operand) -> Operand:
-    # The difference first: it is 0 where the label is right, and leaves the logarithm all its digits.
-    rest = code.sub(_relu(code, logits), code.mul(logits, labels))
-    return code.add(_log1p_exp(code, logits), rest)
-
-
 def _sign(code: Code, x: Operand) -> Operand:
     zero = code.like(x, 0)
     below = "olt" if x.kind.is_float else "slt"
     negative = code.select(code.compare(below, x, zero), code.like(x, -1), zero)
-    return code.select(code.compare(_greater(x), x, zero), code.like(x, 1), negative)
+    return code.select(is_positive(code, x), code.like(x, 1), negative)
 
 
 def _step(code: Code, x: Operand, alpha: float) -> Operand:
     zero = code.like(x, 0)
     below = "ole" if x.kind.is_float else "sle"
     lower = code.select(code.compare(below, x, zero), code.like(x, alpha), x)
-    return code.select(code.compare(_greater(x), x, zero), code.like(x, 1), lower)
+    return code.select(is_positive(code, x), code.like(x, 1), lower)
 
 
 def _clip(code: Code, x: Operand, clip_value_min: float, clip_value_max: float) -> Operand:
@@ -208,52 +156,6 @@ def _multiply_no_nan(code: Code, x: Operand, weight: Operand, factor: float = 1.
 def _div_no_nan(code: Code, a: Operand, b: Operand) -> Operand:
     zero = code.like(a, 0)
     return code.select(code.compare("oeq", b, zero), zero, code.div(a, b))
-
-
-def _float_remainder(code: Code, a: Operand, b: Operand) -> Operand:
-    """What is left of a, with the sign of b, as NumPy has it; NaN for b = 0."""
-    rest = library(code, "fmod", a, b)
-    zero = code.like(a, 0)
-    other_sign = code.bits("xor", code.compare("olt", rest, zero), code.compare("olt", b, zero))
-    moved = code.select(other_sign, code.add(rest, b), rest)
-    return code.select(code.compare("oeq", rest, zero), code.intrinsic("copysign", zero, b), moved)
-
-
-def _float_floor_divide(code: Code, a: Operand, b: Operand) -> Operand:
-    """The whole number of times that b goes into a, as NumPy has it: the nearest one to (a - remainder) / b."""
-    zero, one = code.like(a, 0), code.like(a, 1)
-    rest = library(code, "fmod", a, b)
-    quotient = code.div(code.sub(a, rest), b)
-    other_sign = code.bits("xor", code.compare("olt", rest, zero), code.compare("olt", b, zero))
-    lower = code.bits("and", other_sign, code.compare("one", rest, zero))
-    quotient = code.select(lower, code.sub(quotient, one), quotient)
-    whole = code.intrinsic("floor", quotient)
-    up = code.compare("ogt", code.sub(quotient, whole), code.like(a, 0.5))
-    whole = code.select(up, code.add(whole, one), whole)
-    ratio = code.div(a, b)
-    whole = code.select(code.compare("oeq", quotient, zero), code.intrinsic("copysign", zero, ratio), whole)
-    return code.select(code.compare("oeq", b, zero), ratio, whole)
-
-
-def _integer_floor_divide(code: Code, a: Operand, b: Operand) -> Operand:
-    """a / b rounded down, and 0 for b = 0: float64 holds enough digits for the right integer."""
-    x, y = code.convert("sitofp", a, F64), code.convert("sitofp", b, F64)
-    none, zero = code.compare("eq", b, code.like(b, 0)), code.like(x, 0)
-    quotient = code.intrinsic("floor", code.div(x, code.select(none, code.like(y, 1), y)))
-    # The only one that is too large, -2³¹ / -1, stays -2³¹.
-    quotient = code.select(code.compare("oge", quotient, code.like(x, 2.0**31)), code.like(x, -(2.0**31)), quotient)
-    return code.convert("fptosi", code.select(none, zero, quotient), I32)
-
-
-def _floor_divide(code: Code, a: Operand, b: Operand) -> Operand:
-    return _float_floor_divide(code, a, b) if a.kind.is_float else _integer_floor_divide(code, a, b)
-
-
-def _remainder(code: Code, a: Operand, b: Operand) -> Operand:
-    if a.kind.is_float:
-        return _float_remainder(code, a, b)
-    rest = code.sub(a, code.mul(_integer_floor_divide(code, a, b), b))
-    return code.select(code.compare("eq", b, code.like(b, 0)), code.like(b, 0), rest)
 
 
 def _add_n(code: Code, *operands: Operand) -> Operand:
@@ -392,14 +294,14 @@ LOWERINGS: dict[str, Lowering] = {
     "Cos": Lowering("fd", cos),
     "Cosh": Lowering("fd", cosh),
     "DivNoNan": Lowering("fd", _div_no_nan),
-    "Elu": Lowering("fd", _elu),
-    "EluGrad": Lowering("fd", _elu_grad),
+    "Elu": Lowering("fd", elu),
+    "EluGrad": Lowering("fd", elu_grad),
     "Equal": Lowering("fdi?", _comparison("oeq", "eq")),
     "Erf": Lowering("fd", erf),
     "Exp": Lowering("fd", exp),
     "Expm1": Lowering("fd", expm1),
     "Floor": Lowering("fd", _intrinsic("floor")),
-    "FloorDiv": Lowering("fdi", _floor_divide),
+    "FloorDiv": Lowering("fdi", floor_divide),
     "Formula": Lowering("fd", _formula),
     "Greater": Lowering("fdi?", _comparison("ogt", "sgt")),
     "GreaterEqual": Lowering("fdi?", _comparison("oge", "sge")),
@@ -407,7 +309,7 @@ LOWERINGS: dict[str, Lowering] = {
     "IsInf": Lowering("fd", _is_infinite),
     "IsNan": Lowering("fd", _is_nan),
     "KeepWhere": Lowering("fdi", _keep_where, mask=1),
-    "LeakyRelu": Lowering("fd", _leaky_relu),
+    "LeakyRelu": Lowering("fd", leaky_relu),
     "Less": Lowering("fdi?", _comparison("olt", "slt")),
     "LessEqual": Lowering("fdi?", _comparison("ole", "sle")),
     "Log": Lowering("fd", log),
@@ -419,30 +321,30 @@ LOWERINGS: dict[str, Lowering] = {
     "Maximum": Lowering("fdi", maximum),
     "MaximumNumber": Lowering("fdi", _maximum_number),
     "Minimum": Lowering("fdi", minimum),
-    "Mod": Lowering("fdi", _remainder),
+    "Mod": Lowering("fdi", remainder),
     "Multiply": Lowering("fdi?", _multiply),
     "MultiplyNoNan": Lowering("fd", _multiply_no_nan),
     "Neg": Lowering("fdi", _negative),
     "NotEqual": Lowering("fdi?", _comparison("une", "ne")),
     "Pow": Lowering("fd", _power),
-    "Prelu": Lowering("fd", _prelu),
+    "Prelu": Lowering("fd", prelu),
     "RealDiv": Lowering("fd", _divide),
     "Reciprocal": Lowering("fd", _reciprocal),
-    "Relu": Lowering("fdi", _relu),
-    "Relu6": Lowering("fd", _relu6),
-    "ReluGrad": Lowering("fdi", _relu_grad),
+    "Relu": Lowering("fdi", relu),
+    "Relu6": Lowering("fd", relu6),
+    "ReluGrad": Lowering("fdi", relu_grad),
     "Round": Lowering("fd", _intrinsic("rint")),
     "Rsqrt": Lowering("fd", _rsqrt),
     "Scale": Lowering("fd", _scale),
     "Select": Lowering("fdi?", _select, mask=0),
-    "Selu": Lowering("fd", _elu),
+    "Selu": Lowering("fd", elu),
     "Sigmoid": Lowering("fd", sigmoid),
-    "SigmoidCrossEntropyWithLogits": Lowering("fd", _sigmoid_cross_entropy),
-    "SigmoidGrad": Lowering("fd", _sigmoid_grad),
+    "SigmoidCrossEntropyWithLogits": Lowering("fd", sigmoid_cross_entropy),
+    "SigmoidGrad": Lowering("fd", sigmoid_grad),
     "Sign": Lowering("fdi", _sign),
     "Sin": Lowering("fd", sin),
     "Sinh": Lowering("fd", sinh),
-    "Softplus": Lowering("fd", _softplus),
+    "Softplus": Lowering("fd", softplus),
     "Sqrt": Lowering("fd", _sqrt),
     "Square": Lowering("fdi", _square),
     "SquaredDifference": Lowering("fdi", _squared_difference),

@@ -18,6 +18,7 @@ __all__ = [
     "exp_of_sum",
     "expm1",
     "half_exp",
+    "is_positive",
     "library",
     "log",
     "log1p",
@@ -353,3 +354,8 @@ def minimum(code: Code, a: Operand, b: Operand) -> Operand:
         return code.bits("and", a, b) if a.kind.char == "?" else code.intrinsic("smin", a, b)
     smaller = code.select(code.compare("olt", a, b), a, b)
     return code.select(code.compare("uno", a, a), a, smaller)
+
+
+def is_positive(code: Code, x: Operand) -> Operand:
+    """Whether x is above 0: not where it is NaN."""
+    return code.compare("ogt" if x.kind.is_float else "sgt", x, code.like(x, 0))
