@@ -12,6 +12,7 @@ from varigrad import train as train
 from varigrad import util as util
 from varigrad.autodiff import *
 from varigrad.backends import numpy as _numpy_backend  # registers its kernels
+from varigrad.buffers import TensorBuffer as TensorBuffer
 from varigrad.custom_gradients import *
 from varigrad.debugging import *
 from varigrad.dtypes import sum_out_type as sum_out_type
@@ -71,7 +72,6 @@ from varigrad.tape import get_gradient as get_gradient
 from varigrad.tape import register_gradient as register_gradient
 from varigrad.tape import unregister_gradient as unregister_gradient
 from varigrad.tensor import Tensor as Tensor
-from varigrad.tensor import TensorBuffer as TensorBuffer
 from varigrad.tensor import Variable as Variable
 from varigrad.timing import *
 from varigrad.train import AdadeltaOptimizer as AdadeltaOptimizer

@@ -1,14 +1,15 @@
-"""Tensors as text in TensorFlow.js's layout."""
+"""Tensors as text in TensorFlow.js's layout, and shapes as they stand in messages."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from varigrad.dtypes import Array
 
-__all__ = ["tensor_text"]
+__all__ = ["format_shape", "tensor_text"]
 
 _SHOWN_WHOLE = 20  # an axis longer than this shows its first and last few entries only
 _SHOWN_ENDS = 3
@@ -86,3 +87,8 @@ def _indented(text: str, by: str) -> str:
     """Every line but the first, and but blank ones, set in."""
     first, *rest = text.split("\n")
     return "\n".join([first, *[by + line if line else line for line in rest]])
+
+
+def format_shape(shape: Sequence[int | None]) -> str:
+    """A shape as it is written in messages: `[8, 28, 28, 3]`, with `null` axes as `?`."""
+    return "[" + ", ".join("?" if n is None else str(n) for n in shape) + "]"

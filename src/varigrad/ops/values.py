@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from varigrad.buffers import TensorBuffer
 from varigrad.dtypes import to_array
 from varigrad.engine import make_tensor, run_kernel
 from varigrad.ops.arguments import (
@@ -16,7 +17,7 @@ from varigrad.ops.arguments import (
     normalize_shape,
 )
 from varigrad.ops.options import flag
-from varigrad.tensor import Tensor, TensorBuffer, Variable, format_shape
+from varigrad.tensor import Tensor, Variable, format_shape
 
 __all__ = [
     "buffer",
