@@ -135,6 +135,10 @@ CALLS = {
     "an intermediate result disposed of": (disposes_of_its_own, [((X,), {})]),
     "an index": (lambda x, i: x[i], [((X, 0), {}), ((X, 1), {}), ((X, vg.scalar(1, dtype="int32")), {})]),
     "integers": (lambda x, n: x * n, [((X, n), {}) for n in range(3)]),
+    "the type of a float": (
+        lambda x, k: x * (k if type(k) is float else 100),
+        [((X, 2.0), {}), ((X, 3.0), {}), ((X, 3), {})],
+    ),
     "a compiled function compiled again": (vg.jit(lambda x: x * 2), [((X,), {})]),
     "complex numbers": (lambda x: vg.abs(vg.complex(x, x)), [((X,), {})]),
     "texts": (lambda s: vg.string.string_to_hash_bucket_fast(s, 10), [((vg.tensor(["a", "b"]),), {})]),

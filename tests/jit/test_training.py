@@ -217,6 +217,18 @@ def test_a_variable_replaced_or_disposed_of_is_noticed():
     assert step(x).item() == 10
 
 
+def test_an_explanation_says_that_what_it_was_compiled_for_is_gone():
+    w = vg.variable([1.0, 2.0])
+    step = vg.jit(lambda x: w * x)
+    step(vg.scalar(1.0))
+    w.dispose()
+    with pytest.raises(vg.DisposedError):
+        step(vg.scalar(1.0))
+    w = vg.variable([5.0, 5.0])
+    assert step(vg.scalar(1.0)).tolist() == [5, 5]
+    assert step.explain().splitlines()[-1] == "  2. a tensor that it uses was disposed of"
+
+
 def test_values_assigned_between_steps_are_used():
     w = vg.variable([1.0, 2.0])
     step = vg.jit(lambda x: w * x)

@@ -42,10 +42,12 @@ class Capture(Observer):
     """Records kernel calls. `unfit` lists what keeps this run of the step from standing for later ones.
 
     What can never be compiled is an error, and the `refusal` of the capture, for the function may catch the error; a
-    step of a `lenient` capture runs on.
+    step of a `lenient` capture runs on. A step that `asks_types` gets the floats themselves, not what stands for them.
     """
 
-    def __init__(self, name: str, leaves: Sequence[Any], labels: Sequence[str], lenient: bool = False) -> None:
+    def __init__(
+        self, name: str, leaves: Sequence[Any], labels: Sequence[str], lenient: bool = False, asks_types: bool = False
+    ) -> None:
         self.name = name
         self.refusal: str | None = None
         self._lenient = lenient
@@ -62,12 +64,15 @@ class Capture(Observer):
         self.output_tensors: list[Tensor] = []
         self._kept: list[Any] = []  # the arrays of variables that were updated, for their ids to stay theirs
         for position, (leaf, label) in enumerate(zip(leaves, labels, strict=True)):
-            self.stand_ins.append(self._stand_in(leaf, position, label))
+            self.stand_ins.append(self._stand_in(leaf, position, label, asks_types))
         self._first_id = Tensor(_NOTHING).id
 
-    def _stand_in(self, leaf: Any, position: int, label: str) -> Any:
+    def _stand_in(self, leaf: Any, position: int, label: str, asks_types: bool) -> Any:
         if not isinstance(leaf, Tensor):
             depends = FIRST_NUMBER << position
+            if asks_types:
+                self.numbers.look_at(depends)
+                return leaf
             return Number(leaf, lambda leaves: leaves[position], depends, label, self.numbers)
         tensor = Tensor(leaf.storage)  # the same tensor given twice is two inputs
         self._leaf_of[tensor.id] = position

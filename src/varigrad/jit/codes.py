@@ -22,12 +22,14 @@ class Mentions(NamedTuple):
 
     `chains` are the dotted names that start with a global or an enclosing function's variable, such as
     `("np", "random", "normal")`, and the globals and variables alone; `called_bare`, those called without arguments.
+    `types` says whether the type of anything but `self` is asked for by `type`.
     """
 
     globals: frozenset[str]
     attributes: frozenset[str]
     chains: frozenset[tuple[str, ...]]
     called_bare: frozenset[tuple[str, ...]]
+    types: bool
 
 
 @lru_cache(maxsize=4096)
@@ -38,8 +40,10 @@ def mentions(code: CodeType) -> Mentions:
     chains: set[tuple[str, ...]] = set()
     bare: set[tuple[str, ...]] = set()
     chain: tuple[str, ...] = ()
+    types = False
     for instruction in dis.get_instructions(code):
         name = instruction.opname
+        types |= chain == ("type",) and name not in _CALLING and instruction.argval != "self"
         if name in _GLOBAL:
             chain = (instruction.argval,)
             global_names.add(instruction.argval)
@@ -62,7 +66,8 @@ def mentions(code: CodeType) -> Mentions:
             attributes |= inner.attributes
             chains |= inner.chains
             bare |= inner.called_bare
-    return Mentions(frozenset(global_names), frozenset(attributes), frozenset(chains), frozenset(bare))
+            types |= inner.types
+    return Mentions(frozenset(global_names), frozenset(attributes), frozenset(chains), frozenset(bare), types)
 
 
 def is_of_library(function: FunctionType) -> bool:

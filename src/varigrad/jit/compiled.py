@@ -179,7 +179,8 @@ class CompiledFunction(Generic[P, R]):
         except JitError as error:
             self._record.leave_alone(key, error)
             return self.function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
-        capture = Capture(self._name, leaves, _labels(self.function, args, kwargs, len(leaves)), self.lenient)
+        labels = _labels(self.function, args, kwargs, len(leaves))
+        capture = Capture(self._name, leaves, labels, self.lenient, before.asks_types)
         given, named = replaced(args, kwargs, capture.stand_ins)
         try:
             with observing(capture):

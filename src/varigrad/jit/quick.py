@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from varigrad.jit.guards import GONE
-from varigrad.jit.signature import PLAIN, fields_of, is_array
+from varigrad.jit.signature import PLAIN, attributes_of, fields_of, is_array
 from varigrad.jit.straight_line import Stale
 from varigrad.ops.values import tensor
 from varigrad.tensor import Tensor, Variable
@@ -106,16 +106,18 @@ class _Checks:
             self._tensor(value, name, place, kind)
         elif kind in PLAIN and kind is not complex:
             self._check(name, place, kind, f"{name} != {self._named(value, 'v', name)}")
+        elif isinstance(value, (list, tuple, dict)) and attributes_of(value):
+            return False
         elif isinstance(value, (list, tuple)):
             items = cast("Sequence[Any]", value)
-            self._check(name, place, kind, f"len({name}) != {len(items)}")
+            self._check(name, place, kind, f"len({name}) != {len(items)}", *_attributes(value, name))
             return all(self.of(item, f"{name}[{position}]") for position, item in enumerate(items))
         elif isinstance(value, dict):
             items = cast("dict[Any, Any]", value)
             keys = list(items)
             if not all(type(key) is str for key in keys):
                 return False
-            self._check(name, place, kind, f"list({name}) != {keys!r}")
+            self._check(name, place, kind, f"list({name}) != {keys!r}", *_attributes(value, name))
             return all(self.of(item, f"{name}[{key!r}]") for key, item in items.items())
         elif (fields := fields_of(value)) is not None:
             self._check(name, place, kind, *[f"len({name}.__dict__) != {len(fields)}"] * hasattr(value, "__dict__"))
@@ -145,3 +147,10 @@ class _Checks:
     def _named(self, value: Any, letter: str, name: str) -> str:
         self.names[f"{letter}_{name}"] = value
         return f"{letter}_{name}"
+
+
+def _attributes(container: Any, name: str) -> list[str]:
+    """How to see that a container, which has a name and no attributes, has some now."""
+    if not hasattr(container, "__dict__") or container.__dict__ is container:
+        return []
+    return [f"{name}.__dict__"]

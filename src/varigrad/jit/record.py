@@ -55,9 +55,9 @@ class Record:
     def reason(self, key: Any, leaves: Sequence[Any]) -> str:
         """Why the function is compiled now."""
         traces = self.traces.get(key)
-        if traces:
-            nearest = min(traces, key=lambda trace: len(trace.differences(leaves)))
-            return nearest.failure(leaves) or "a tensor that it uses was disposed of"
+        if traces is not None:
+            nearest = min(traces, key=lambda trace: len(trace.differences(leaves)), default=None)
+            return (nearest and nearest.failure(leaves)) or "a tensor that it uses was disposed of"
         if not self.traces:
             return f"the first call, with {describe(key)}"
         return f"other arguments: {describe(key)}"

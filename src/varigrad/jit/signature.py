@@ -66,11 +66,14 @@ def _part(value: Any, leaves: list[Any], objects: list[Any]) -> Any:
         return kind, value
     if kind is slice:
         return kind, (value.start, value.stop, value.step)
-    if isinstance(value, (list, tuple)):
-        return kind, tuple([_part(item, leaves, objects) for item in cast("Sequence[Any]", value)])
-    if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value).items()
-        return kind, tuple([(key, _part(item, leaves, objects)) for key, item in items])
+    if isinstance(value, (list, tuple, dict)):
+        if isinstance(value, dict):
+            items = cast("dict[Any, Any]", value).items()
+            inside = tuple([(key, _part(item, leaves, objects)) for key, item in items])
+        else:
+            inside = tuple([_part(item, leaves, objects) for item in cast("Sequence[Any]", value)])
+        attributes = attributes_of(value)
+        return (kind, inside, _part(attributes, leaves, objects)) if attributes else (kind, inside)
     if is_array(value):
         leaves.append(value if isinstance(value, Tensor) else tensor(value))
         return leaves[-1].storage.shape, leaves[-1].storage.dtype
@@ -82,6 +85,12 @@ def _part(value: Any, leaves: list[Any], objects: list[Any]) -> Any:
     return kind, id(value)
 
 
+def attributes_of(container: Any) -> dict[str, Any]:
+    """What a list, tuple or dict of a class of the user's holds besides its items; a dict may be its own attributes."""
+    attributes = getattr(container, "__dict__", None)
+    return {} if attributes is None or attributes is container else attributes
+
+
 def fields_of(value: Any) -> dict[str, Any] | None:
     """The fields of a dataclass that holds nothing else, and so is a container; None of any other object."""
     if not hasattr(cast("Any", type(value)), "__dataclass_fields__") or callable(value):
@@ -89,6 +98,28 @@ def fields_of(value: Any) -> dict[str, Any] | None:
     fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     attributes: dict[str, Any] = getattr(value, "__dict__", fields)
     return fields if attributes.keys() == fields.keys() else None
+
+
+def _maker(container: Any) -> Callable[[Any], Any]:
+    """What makes a list, tuple or dict like this one of items, in the order of a dict's; it does not hold this one."""
+    kind = cast("Any", type(container))
+    if kind in (list, dict):
+        return lambda items: items
+    if hasattr(kind, "_fields"):
+        return lambda items: kind(*items)
+    if isinstance(container, tuple) or getattr(container, "__dict__", None) is container:
+        return kind
+    method = "extend" if isinstance(container, list) else "update"
+    empty: Any = copy.copy(cast("Any", container))
+    empty.clear()
+    attributes_of(empty).clear()
+
+    def fill(items: Any) -> Any:
+        filled = copy.copy(empty)
+        getattr(filled, method)(items)
+        return filled
+
+    return fill
 
 
 def _with_fields(value: Any, fields: Mapping[str, Any]) -> Any:
@@ -112,12 +143,16 @@ def _replaced(value: Any, rest: Any) -> Any:
         return next(rest)
     if isinstance(value, Variable) or kind in PLAIN or kind is slice:
         return value
-    if isinstance(value, (list, tuple)):
-        items = [_replaced(item, rest) for item in cast("Sequence[Any]", value)]
-        return items if kind is list else kind(*items) if hasattr(kind, "_fields") else kind(items)
-    if isinstance(value, dict):
-        filled = {key: _replaced(item, rest) for key, item in cast("dict[Any, Any]", value).items()}
-        return filled if kind is dict else kind(filled)
+    if isinstance(value, (list, tuple, dict)):
+        if isinstance(value, dict):
+            items = {key: _replaced(item, rest) for key, item in cast("dict[Any, Any]", value).items()}
+        else:
+            items = [_replaced(item, rest) for item in cast("Sequence[Any]", value)]
+        filled = _maker(value)(items)
+        attributes = attributes_of(value)
+        if attributes:
+            attributes_of(filled).update(_replaced(attributes, rest))
+        return filled
     if is_array(value):
         return next(rest)
     fields = fields_of(value)
@@ -131,14 +166,17 @@ def untouched(given: Any, original: Any, leaves: Iterator[Any]) -> bool:
     kind = cast("Any", type(original))
     if isinstance(original, Variable) or kind in PLAIN or kind is slice:
         return given is original
-    if isinstance(original, (list, tuple, dict)) and type(given) is not kind:  # pyright: ignore[reportUnknownArgumentType]
-        return False
-    if isinstance(original, (list, tuple)):
-        items, before = cast("Sequence[Any]", given), cast("Sequence[Any]", original)
-        return len(items) == len(before) and all(untouched(a, b, leaves) for a, b in zip(items, before))
-    if isinstance(original, dict):
-        table, old = cast("dict[Any, Any]", given), cast("dict[Any, Any]", original)
-        return list(table) == list(old) and all(untouched(table[key], old[key], leaves) for key in old)
+    if isinstance(original, (list, tuple, dict)):
+        if type(given) is not kind:  # pyright: ignore[reportUnknownArgumentType]
+            return False
+        if isinstance(original, dict):
+            table, old = cast("dict[Any, Any]", given), cast("dict[Any, Any]", original)
+            same = list(table) == list(old) and all(untouched(table[key], old[key], leaves) for key in old)
+        else:
+            items, before = cast("Sequence[Any]", given), cast("Sequence[Any]", original)
+            same = len(items) == len(before) and all(untouched(a, b, leaves) for a, b in zip(items, before))
+        now, attributes = attributes_of(given), attributes_of(original)
+        return same and (not (now or attributes) or untouched(now, attributes, leaves))
     if kind is float or is_array(original):
         return given is next(leaves)
     fields = fields_of(original)
@@ -180,26 +218,35 @@ def template_of(result: Any, leaf_of: Callable[[Any], Build | None]) -> Build:
         items = [template_of(item, leaf_of) for item in cast("Sequence[Any]", result)]
         if kind is tuple:
             return lambda outputs, leaves: tuple([item(outputs, leaves) for item in items])
-        if not hasattr(kind, "_fields"):
+        if isinstance(result, (set, frozenset)):
             return lambda outputs, leaves: kind([item(outputs, leaves) for item in items])
-        extra = getattr(cast("Any", result), "__dict__", None)
-        attributes = template_of(dict(extra), leaf_of) if extra else None
-
-        def build_named(outputs: Sequence[Tensor], leaves: Sequence[Any]) -> Any:
-            made = kind(*[item(outputs, leaves) for item in items])
-            if attributes is not None:
-                made.__dict__.update(attributes(outputs, leaves))
-            return made
-
-        return build_named
+        return _container(result, leaf_of, lambda outputs, leaves: [item(outputs, leaves) for item in items])
     if isinstance(result, dict):
         pairs = [(key, template_of(item, leaf_of)) for key, item in cast("dict[Any, Any]", result).items()]
-        return lambda outputs, leaves: kind({key: item(outputs, leaves) for key, item in pairs})
+        return _container(result, leaf_of, lambda outputs, leaves: {key: item(outputs, leaves) for key, item in pairs})
     fields = fields_of(result)
     if fields is not None:
         made_of = [(name, template_of(item, leaf_of)) for name, item in fields.items()]
-        return lambda outputs, leaves: _with_fields(result, {name: item(outputs, leaves) for name, item in made_of})
+        empty = _with_fields(result, dict.fromkeys(fields))  # what it holds now need not stay
+        return lambda outputs, leaves: _with_fields(empty, {name: item(outputs, leaves) for name, item in made_of})
     raise JitError(
         f"jit: the function returned a {kind.__name__}; return tensors, numbers and texts, alone or in lists, tuples, "
         "dicts and dataclasses"
     )
+
+
+def _container(result: Any, leaf_of: Callable[[Any], Build | None], build_items: Build) -> Build:
+    """How to build a list, tuple or dict like this one, whose items are built in this way."""
+    if type(result) in (list, dict):
+        return build_items
+    make = _maker(result)
+    attributes = attributes_of(result)
+    build_attributes = template_of(dict(attributes), leaf_of) if attributes else None
+
+    def build(outputs: Sequence[Tensor], leaves: Sequence[Any]) -> Any:
+        made = make(build_items(outputs, leaves))
+        if build_attributes is not None:
+            attributes_of(made).update(build_attributes(outputs, leaves))
+        return made
+
+    return build

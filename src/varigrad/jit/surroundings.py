@@ -74,7 +74,7 @@ class Surroundings(NamedTuple):
 
     `streams` are generators of random numbers: their path, a function that gives their state, and their state. `seen`
     are the identities of all that was looked into, places found there or not; `hosts` those of objects that vouch for
-    themselves. `mentioned` is what the code that was looked into mentions.
+    themselves. `mentioned` is what the code that was looked into mentions; `asks_types`, whether it calls `type`.
     """
 
     places: list[Place]
@@ -85,6 +85,7 @@ class Surroundings(NamedTuple):
     hosts: set[int]
     mentioned: _Mentioned
     asked: list[str]
+    asks_types: bool
 
     def with_vouched_of(self, earlier: Surroundings) -> Surroundings:
         """These, but vouched places as they were earlier: what a call found there decides what it did."""
@@ -174,7 +175,8 @@ def look_around(
     places = list(walk.places.values())
     asked = list(walk.asked)
     return Surroundings(
-        places, walk.containers, walk.contents, streams, walk.looked_into, walk.hosts, walk.mentioned, asked
+        *(places, walk.containers, walk.contents, streams, walk.looked_into, walk.hosts, walk.mentioned, asked),
+        walk.asks_types,
     )
 
 
@@ -205,6 +207,7 @@ class _Walk:
         self.looked_into: set[int] = set()
         self.hosts: set[int] = set()
         self.asked: dict[str, None] = {}
+        self.asks_types = False
         self._seen: dict[int, Any] = {}
         self._classes: set[tuple[type, bool]] = set()
         self._of_classes: dict[type, tuple[list[str], list[str]]] = {}
@@ -315,6 +318,7 @@ class _Walk:
         for chain in mentioned.chains:
             check_no_clock(chain, function)
         self.asked |= dict.fromkeys(asked_outside(mentioned, function))
+        self.asks_types |= mentioned.types
         for name in sorted(mentioned.globals & function.__globals__.keys()):
             self.note(operator.getitem, function.__globals__, name, Path(name))
 
