@@ -6,19 +6,17 @@ import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypedDict, cast
-from weakref import ref
 
 import numpy as np
 
 from varigrad.dtypes import is_floating, numpy_dtype
-from varigrad.errors import NotYetError
 from varigrad.keywords import suggestion
 from varigrad.layers.arguments import Shape, boolean, one_shape, partial_shape
 from varigrad.layers.calling import arguments_of, mask_tensors, with_training_by_position
+from varigrad.layers.calls import Called
 from varigrad.layers.input_spec import InputSpec, InputSpecs, check_shapes
-from varigrad.layers.lists import as_list, one_or_list
+from varigrad.layers.lists import as_list
 from varigrad.layers.naming import default_layer_name, name_scope
-from varigrad.layers.options import OptionHolder
 from varigrad.layers.symbolic import Node, SymbolicTensor, is_symbolic
 from varigrad.layers.trial import tried_shape
 from varigrad.ops.arguments import convert
@@ -76,7 +74,7 @@ class LayerOptions(TypedDict, total=False):
     weights: Sequence[Any] | None
 
 
-class Layer(OptionHolder):
+class Layer(Called):
     """A function of tensors with weights.
 
     To write a layer, subclass it: `build(input_shape)` makes the weights with `add_weight`, `call(inputs, training)`
@@ -102,8 +100,6 @@ class Layer(OptionHolder):
     supports_masking: ClassVar[bool] = False
     # The names of the arguments of `call` besides inputs; None if it takes any.
     _call_arguments: ClassVar[frozenset[str] | None] = frozenset({"training"})
-    # An object's own, from its first call on symbolic tensors; its copy may be called while it is being made.
-    _node_refs: tuple[ref[Node], ...] = ()
 
     def __init__(
         self,
@@ -354,18 +350,6 @@ class Layer(OptionHolder):
         self._ref_count = 1 if first_use or self._ref_count is None else self._ref_count + 1
         return list(node.outputs) if several else node.outputs[0]
 
-    @property
-    def inbound_nodes(self) -> list[Node]:
-        """The layer's calls on symbolic tensors, as far as their results, or models of them, are still in use."""
-        return [node for node in (call() for call in self._node_refs) if node is not None]
-
-    def _note_call(self, node: Node) -> None:
-        self._node_refs = (*[call for call in self._node_refs if call() is not None], ref(node))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Calls note themselves again when they are copied.
-        return {name: value for name, value in vars(self).items() if name != "_node_refs"}
-
     def _build_sublayers(self, inputs: Sequence[SymbolicTensor], single: bool) -> None:
         """Runs the layer once on zeros if that is what it takes to make the weights of layers inside it."""
         if all(layer.built for layer in self._sublayers()):
@@ -378,48 +362,6 @@ class Layer(OptionHolder):
             if dtype is not None and is_floating(dtype):
                 return dtype
         return "float32"
-
-    def _node(self, index: int | None, what: str) -> Node:
-        """The call at a place, or the only one."""
-        nodes = self.inbound_nodes
-        count = len(nodes)
-        if index is None and count > 1:
-            raise NotYetError(
-                f"{self.name}: was called {count} times, so it has no one {what}; get_{what}_at says which is meant"
-            )
-        if not 0 <= (index or 0) < count:
-            raise NotYetError(f"{self.name}: has no {what} {index or 0}; it was called {count} times")
-        return nodes[index or 0]
-
-    @property
-    def input(self) -> SymbolicTensor | list[SymbolicTensor]:
-        """The symbolic tensor, or list of them, that the layer was called on, if it was called once."""
-        return one_or_list(self._node(None, "input").inputs)
-
-    @property
-    def output(self) -> SymbolicTensor | list[SymbolicTensor]:
-        """The symbolic tensor, or list of them, that the layer gave, if it was called once."""
-        return one_or_list(self._node(None, "output").outputs)
-
-    def get_input_at(self, node_index: int) -> SymbolicTensor | list[SymbolicTensor]:
-        """What the layer was called on in its call number `node_index`, from 0."""
-        return one_or_list(self._node(node_index, "input").inputs)
-
-    def get_output_at(self, node_index: int) -> SymbolicTensor | list[SymbolicTensor]:
-        """What the layer gave in its call number `node_index`, from 0."""
-        return one_or_list(self._node(node_index, "output").outputs)
-
-    @property
-    def input_shape(self) -> Any:
-        """The shape, or list of shapes, of its inputs in its first call on symbolic tensors; None before that."""
-        nodes = self.inbound_nodes
-        return one_or_list([x.shape for x in nodes[0].inputs]) if nodes else None
-
-    @property
-    def output_shape(self) -> Any:
-        """The shape, or list of shapes, of its result in its first call on symbolic tensors; None before that."""
-        nodes = self.inbound_nodes
-        return one_or_list(nodes[0].shapes) if nodes else None
 
     # State
 
