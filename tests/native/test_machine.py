@@ -66,6 +66,48 @@ def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path, compile_native, 
     assert doubled(compile_native) == [2, 4, 6]
 
 
+@pytest.mark.parametrize(
+    ("environment", "place"),
+    [
+        ({}, "home/.cache/varigrad"),
+        ({"XDG_CACHE_HOME": ""}, "home/.cache/varigrad"),
+        ({"XDG_CACHE_HOME": "relative"}, "home/.cache/varigrad"),
+        ({"XDG_CACHE_HOME": "{tmp}/caches"}, "caches/varigrad"),
+        ({"VARIGRAD_CACHE_DIR": "~/mine"}, "home/mine"),
+        ({"VARIGRAD_CACHE_DIR": "{tmp}/mine", "XDG_CACHE_HOME": "{tmp}/caches"}, "mine"),
+    ],
+)
+def test_where_the_cache_is(environment, place, tmp_path, monkeypatch):
+    from varigrad.backends.native import cache as on_disk
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("VARIGRAD_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value.format(tmp=tmp_path))
+    assert on_disk.folder() == tmp_path / place
+
+
+def test_a_user_without_a_home_has_no_cache(compile_native, monkeypatch):
+    def home():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("VARIGRAD_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", home)
+    assert doubled(compile_native) == [2, 4, 6]
+
+
+def test_what_cannot_be_put_in_its_place_is_not_left_beside_it(cache, compile_native):
+    doubled(compile_native)
+    (file,) = cache.iterdir()
+    file.unlink()
+    file.mkdir()
+    assert doubled(compile_native) == [2, 4, 6]
+    assert list(cache.iterdir()) == [file]
+
+
 def numbered(cache, count):
     """Files of a cache, of a kilobyte each and used one after another, and what is not of the cache."""
     cache.mkdir()

@@ -26,15 +26,20 @@ _OURS = re.compile(r"[0-9a-f]{64}\.o|varigrad-.*\.new")  # the folder may hold o
 
 
 def folder() -> Path:
-    """Where the cache is, there or not."""
+    """Where the cache is, there or not.
+
+    Raises:
+        RuntimeError: The user has no home, and nothing else says where.
+    """
     given = os.environ.get("VARIGRAD_CACHE_DIR")
     if given:
-        return Path(given)
+        return Path(given).expanduser()
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", str(Path.home()))) / "varigrad" / "cache"
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "varigrad" / "cache"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "varigrad"
-    return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "varigrad"
+    caches = os.environ.get("XDG_CACHE_HOME", "")  # by its specification it counts only if it is a whole path
+    return (Path(caches) if os.path.isabs(caches) else Path.home() / ".cache") / "varigrad"
 
 
 def limit() -> int:
@@ -48,6 +53,7 @@ def read(key: str) -> bytes:
 
     Raises:
         OSError: There is none, or it is damaged.
+        RuntimeError: There is no place for a cache.
     """
     path = folder() / f"{key}.o"
     content = path.read_bytes()
@@ -64,16 +70,26 @@ def write(key: str, object_code: bytes) -> None:
     most = limit()
     if not most:
         return
-    path = folder() / f"{key}.o"
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, RuntimeError):
+        path = folder() / f"{key}.o"
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(".new", "varigrad-", path.parent)
+        _replace(path, hashlib.sha256(object_code).digest() + object_code)
+        # Keys are as good as random numbers: where one is small enough for what was written, it is time to look.
+        if int(key[:8], 16) / 2**32 < len(object_code) / (most * _LOOKED_AT_AFTER):
+            reduce(path.parent, most)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Writes a file as a whole, or not at all."""
+    descriptor, name = tempfile.mkstemp(".new", "varigrad-", path.parent)
+    try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(hashlib.sha256(object_code).digest() + object_code)
+            file.write(content)
         os.replace(name, path)
-    # Keys are as good as random numbers: where one is small enough for what was written, it is time to look.
-    if int(key[:8], 16) / 2**32 < len(object_code) / (most * _LOOKED_AT_AFTER):
-        reduce(path.parent, most)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
 
 
 def reduce(place: Path, most: int) -> None:
