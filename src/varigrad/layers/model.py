@@ -7,13 +7,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-import numpy as np
-
 from varigrad.dtypes import is_floating
 from varigrad.io.quantization import Quantize
 from varigrad.keywords import suggestion, takes_options
 from varigrad.layers.arguments import Shape
 from varigrad.layers.base import DisposeResult, Layer
+from varigrad.layers.feeding import check_fed_shapes, fed
 from varigrad.layers.lists import as_list, one_or_list
 from varigrad.layers.saving import SaveResult, save_model, topology
 from varigrad.layers.stored_weights import load_weights, save_weights
@@ -21,10 +20,10 @@ from varigrad.layers.summary import print_summary
 from varigrad.layers.symbolic import Node, SymbolicTensor, is_symbolic
 from varigrad.layers.training import Trainable
 from varigrad.observe import OBSERVERS
-from varigrad.ops.arguments import TensorLike, cast_to, convert
+from varigrad.ops.arguments import TensorLike
 from varigrad.ops.joining import concat
 from varigrad.tape import Tape
-from varigrad.tensor import Tensor, format_shape
+from varigrad.tensor import Tensor
 
 __all__ = ["LayersModel"]
 
@@ -207,41 +206,7 @@ class LayersModel(Trainable):
                 return inputs
         if not self.inputs:
             raise ValueError(f"{self.name}: has no layers yet; add some first")
-        names = self.input_names
-        if isinstance(inputs, Mapping):
-            each = self._by_name(cast("Mapping[str, Any]", inputs), names, op)
-        elif len(names) > 1 or _is_list_of_one(inputs, self.inputs[0].rank):
-            each = as_list(inputs)
-        else:
-            each = [inputs]
-        if len(each) != len(names):
-            raise ValueError(
-                f"{op}: {self.name} takes a list of {len(names)} inputs ({', '.join(names)}), got {len(each)}"
-            )
-        tensors = [self._fed_one(x, value, op, name) for x, value, name in zip(self.inputs, each, names)]
-        return one_or_list(tensors)
-
-    def _by_name(self, inputs: Mapping[str, Any], names: Sequence[str], op: str) -> list[Any]:
-        """The inputs that a dict holds, in the model's order."""
-        for name in (*names, *inputs):
-            if name not in inputs or name not in names:
-                what = "missing" if name in names else "not among them"
-                raise ValueError(f"{op}: {self.name} takes inputs named {', '.join(names)}; {name!r} is {what}")
-        return [inputs[name] for name in names]
-
-    def _fed_one(self, expected: SymbolicTensor, value: TensorLike, op: str, argument: str) -> Tensor:
-        """The tensor for an input: integers and bools become floats where these are expected, as in TensorFlow.js."""
-        if not isinstance(value, Tensor):
-            value = convert(value, op, argument, expected.dtype)
-        elif value.storage.dtype.kind in "bi" and is_floating(expected.dtype):
-            value = cast_to(value, expected.dtype)
-        shape, wanted = value.storage.shape, expected.shape
-        if len(shape) != len(wanted) or any(m is not None and m != n for m, n in zip(wanted, shape)):
-            which = f" for {argument}" if len(self.inputs) > 1 else ""
-            raise ValueError(
-                f"{self.name}: takes inputs{which} of shape {format_shape(wanted)}, got {format_shape(shape)}"
-            )
-        return value
+        return fed(self.name, self.inputs, inputs, op)
 
     @takes_options
     def predict(self, x: Any, batch_size: int = 32) -> Any:
@@ -303,14 +268,7 @@ class LayersModel(Trainable):
         shapes = cast("list[Shape]", shape) if isinstance(shape, list) else [cast("Shape", shape)]
         if not self.inputs:
             raise ValueError(f"{self.name}: has no layers yet; add some first")
-        if len(shapes) != len(self.inputs):
-            raise ValueError(f"{self.name}: takes {len(self.inputs)} inputs, got {len(shapes)}")
-        for expected, given in zip(self.inputs, shapes):
-            wanted = expected.shape
-            if len(given) != len(wanted) or any(None not in (m, n) and m != n for m, n in zip(wanted, given)):
-                raise ValueError(
-                    f"{self.name}: takes inputs of shape {format_shape(wanted)}, got {format_shape(given)}"
-                )
+        check_fed_shapes(self.name, self.inputs, shapes)
 
     def _output_dtype(self, inputs: Sequence[SymbolicTensor]) -> str:
         return self.outputs[0].dtype
@@ -443,11 +401,3 @@ class LayersModel(Trainable):
     def get_user_defined_metadata(self) -> dict[str, Any] | None:
         """What `set_user_defined_metadata`, or the file that the model came from, stored."""
         return self._user_defined_metadata
-
-
-def _is_list_of_one(inputs: Any, rank: int) -> bool:
-    """Whether what a model of one input was given is a list that holds that input, not the input as a list."""
-    if not isinstance(inputs, (list, tuple)) or len(cast("Sequence[Any]", inputs)) != 1:
-        return False
-    only = cast("Sequence[Any]", inputs)[0]
-    return isinstance(only, (Tensor, np.ndarray)) and len(cast("Tensor", only).shape) == rank
