@@ -13,7 +13,8 @@ from math import prod
 from typing import Any
 
 from varigrad.backends.native.builder import Builder
-from varigrad.backends.native.contraction import Contraction, Inner, Row
+from varigrad.backends.native.contraction import Contraction
+from varigrad.backends.native.contraction_plan import Inner, Row
 from varigrad.backends.native.machine import lanes_of
 from varigrad.backends.native.matmul import activated
 from varigrad.backends.native.operations import Shape, View, dense

@@ -11,7 +11,8 @@ import numpy as np
 from varigrad.backends.native import threads
 from varigrad.backends.native.blas import Product
 from varigrad.backends.native.builder import Builder
-from varigrad.backends.native.contraction import MOST_PACKED, Contraction, Inner, Row
+from varigrad.backends.native.contraction import Contraction
+from varigrad.backends.native.contraction_plan import MOST_PACKED, Inner, Row
 from varigrad.backends.native.machine import lanes_of
 from varigrad.backends.native.operations import Shape, View, dense
 from varigrad.backends.native.packing import Factor, packed, second_factor
