@@ -7,5 +7,6 @@ from varigrad.dtypes import upcast_type as upcast_type
 from varigrad.ops.backend_util import slice_util as slice_util
 from varigrad.ops.backend_util.axes import *
 from varigrad.ops.backend_util.parts import *
+from varigrad.ops.backend_util.window_checks import *
 from varigrad.ops.backend_util.windows import *
 from varigrad.ops.broadcast_util import *
