@@ -100,19 +100,12 @@ def _compare_gradients(op: Op, case: Case, tf: TensorFlowJS, output: np.ndarray[
 
 def _call(op: Op, case: Case) -> Any:
     function = reduce(getattr, op.name.split("."), vg)
+    given = case.with_tensors()
     try:
-        result = function(*_tensors(case.args), **_tensors(case.options))
+        result = function(*given.args, **given.options)
     except Exception as error:
         raise Mismatch(f"{op.name}({case})\n  raises {type(error).__name__}: {error}") from error
     return asyncio.run(result) if inspect.iscoroutine(result) else result
-
-
-def _tensors(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return vg.tensor(value)
-    if isinstance(value, dict):
-        return {name: _tensors(item) for name, item in value.items()}
-    return type(value)(_tensors(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
 def _wide(value: Any) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+import varigrad as vg
+
 from .draw import Draw
 
 
@@ -35,6 +37,10 @@ class Case:
         look([*self.args, *self.options.values()])
         return found
 
+    def with_tensors(self) -> Case:
+        """The call as VariGrad takes it."""
+        return Case(_tensors(self.args), _tensors(self.options))
+
     def has(self, kinds: str) -> bool:
         """Whether a tensor among the arguments has one of these NumPy kinds."""
         return any(array.dtype.kind in kinds for array in self.arrays())
@@ -42,6 +48,14 @@ class Case:
     def __str__(self) -> str:
         given = [*map(_shown, self.args), *(f"{name}={_shown(value)}" for name, value in self.options.items())]
         return ", ".join(given)
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return vg.tensor(value)
+    if isinstance(value, dict):
+        return {name: _tensors(item) for name, item in value.items()}
+    return type(value)(_tensors(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
 def _shown(value: Any) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -243,64 +244,22 @@ _BATCHES = differs(
 )
 _DILATED = differs("TensorFlow.js has no gradient with dilations", _dilates)
 
+_product = partial(Op, ulps=16, size="terms", gradients=(0, 1))
+_convolution = partial(_product, differs=UNEVEN, gradient_differs=_DILATED)
+
 TABLE = [
-    Op("mat_mul", _matrices, _mat_mul, ulps=16, size="terms", gradients=(0, 1), differs=_BATCHES),
+    _product("mat_mul", _matrices, _mat_mul, differs=_BATCHES),
     Op("matmul", _matrices, _mat_mul, ulps=16, size="terms", javascript="as mat_mul"),
-    Op("dot", _with_vectors, np.dot, ulps=16, size="terms", gradients=(0, 1)),
+    _product("dot", _with_vectors, np.dot),
     Op("outer_product", lambda d: (d.floats([d.length()]), d.floats([d.length()])), np.outer, gradients=(0, 1)),
     Op("einsum", _einstein, np.einsum, ulps=16, size="terms"),
     Op("fused.mat_mul", _fused_matrices, _fused_mat_mul, ulps=16, size=_bound(_fused_mat_mul), differs=_BATCHES),
-    Op(
-        "conv1d",
-        _convolved(1),
-        _convolve_all,
-        ulps=16,
-        size="terms",
-        gradients=(0, 1),
-        differs=UNEVEN,
-        gradient_differs=_DILATED,
-    ),
-    Op(
-        "conv2d",
-        _convolved(2),
-        _convolve_all,
-        ulps=16,
-        size="terms",
-        gradients=(0, 1),
-        differs=UNEVEN,
-        gradient_differs=_DILATED,
-    ),
-    Op(
-        "conv3d",
-        _convolved(3),
-        _convolve_all,
-        ulps=16,
-        size="terms",
-        gradients=(0, 1),
-        differs=NEGATIVE_MARGINS,
-        gradient_differs=_DILATED,
-    ),
-    Op(
-        "depthwise_conv2d",
-        _convolved(2),
-        _convolve_each,
-        ulps=16,
-        size="terms",
-        gradients=(0, 1),
-        differs=UNEVEN,
-        gradient_differs=_DILATED,
-    ),
-    Op(
-        "separable_conv2d",
-        _separated,
-        _separable,
-        ulps=32,
-        size="terms",
-        gradients=(0, 1, 2),
-        differs=UNEVEN,
-        gradient_differs=_DILATED,
-    ),
-    Op("conv2d_transpose", _transposed(2), _convolve_transposed, ulps=16, size="terms", gradients=(0, 1)),
+    _convolution("conv1d", _convolved(1), _convolve_all),
+    _convolution("conv2d", _convolved(2), _convolve_all),
+    _convolution("conv3d", _convolved(3), _convolve_all, differs=NEGATIVE_MARGINS),
+    _convolution("depthwise_conv2d", _convolved(2), _convolve_each),
+    _convolution("separable_conv2d", _separated, _separable, ulps=32, gradients=(0, 1, 2)),
+    _product("conv2d_transpose", _transposed(2), _convolve_transposed),
     Op("conv3d_transpose", _transposed(3), _convolve_transposed, ulps=16, size="terms", differs=NEGATIVE_MARGINS),
     Op("dilation2d", _dilated, _dilate, gradients=(0, 1)),
     Op(

@@ -146,7 +146,8 @@ class Call:
         self._case = case
 
     def _arguments(self) -> inspect.BoundArguments:
-        arguments = self._signature.bind(*_tensors(self._case.args), **_tensors(self._case.options))
+        given = self._case.with_tensors()
+        arguments = self._signature.bind(*given.args, **given.options)
         arguments.apply_defaults()
         return arguments
 
@@ -251,14 +252,6 @@ def _snapshot(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_snapshot(item) if item is not value else "itself" for item in value]
     return copy.copy(value) if isinstance(value, (dict, set)) else id(value)
-
-
-def _tensors(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return vg.tensor(value)
-    if isinstance(value, dict):
-        return {name: _tensors(item) for name, item in value.items()}
-    return type(value)(_tensors(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
 def faults(call: Call, chosen: Callable[[Place], list[str]]) -> Iterator[Fault]:
