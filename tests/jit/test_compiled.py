@@ -559,6 +559,8 @@ def test_what_runs_is_shown(executor):
         assert "def step" in f.source()
         with pytest.raises(vg.JitError, match="executor='native'"):
             f.ir()
+        with pytest.raises(vg.JitError, match=r"has no fusion .* executor='native'"):
+            f.graph("fusion")
     else:
         assert "define" in f.ir()
         assert "ret" in f.asm()

@@ -274,7 +274,9 @@ class CompiledFunction(Generic[P, R]):
         """The graph of the latest compilation as text: as it is run, or after one of the passes.
 
         Args:
-            after: `"capture"`, for the graph before all passes, or the name of a pass in `varigrad.jit.passes.PASSES`.
+            after: `"capture"`, for the graph before all passes; the name of a pass in `varigrad.jit.passes.PASSES` or,
+                of machine code, in `varigrad.backends.native.arrangement.ARRANGEMENTS`; or `"fusion"`, for what machine
+                code does in one pass over memory, what of it stays in registers, and what is updated in place.
 
         >>> import varigrad as vg
         >>> double = vg.jit(lambda x: x + x * 1)
@@ -288,16 +290,27 @@ class CompiledFunction(Generic[P, R]):
         trace = self._record.latest()
         if after is None:
             return str(trace.program.graph)
-        if after != "capture" and after not in PASSES:
-            raise ValueError(f"graph: after must be 'capture' or one of {', '.join(PASSES)}, got {after!r}")
-        return str(trace.captured if after == "capture" else optimize(trace.captured, after))
+        if after == "capture":
+            return str(trace.captured)
+        if after in PASSES:
+            return str(optimize(trace.captured, after))
+        if after == "fusion":
+            return self._shown("native", "fusion")()
+        from varigrad.backends.native.arrangement import ARRANGEMENTS, arrange  # where there is machine code alone
+
+        if after not in ARRANGEMENTS:
+            names = ", ".join([repr(name) for name in ("capture", *PASSES, *ARRANGEMENTS)])
+            raise ValueError(f"graph: after must be {names} or 'fusion', got {after!r}")
+        return str(arrange(optimize(trace.captured), after))
 
     def source(self) -> str:
         """The Python that runs in place of this function, of the latest compilation by the executor `"numpy"`."""
         return self._shown("numpy", "source")
 
     def memory_plan(self) -> str:
-        """Where intermediate values lie in one arena, of the latest compilation by the executor `"numpy"`.
+        """Where intermediate values lie in one arena, and while which parts of the latest compilation.
+
+        These are nodes of `graph()` for the executor `"numpy"`, and for machine code steps of `graph("fusion")`.
 
         >>> import varigrad as vg
         >>> f = vg.jit(lambda x: vg.exp(vg.sin(vg.cos(x))).sum(), executor="numpy")
@@ -308,7 +321,7 @@ class CompiledFunction(Generic[P, R]):
                 4096  %2: float32 [1024], nodes 1 to 2
                    0  %3: float32 [1024], nodes 2 to 3
         """
-        return self._shown("numpy", "memory_plan")()
+        return self._record.latest().program.memory_plan()
 
     def ir(self) -> str:
         """The text in LLVM's language of the latest compilation by the executor `"native"`."""

@@ -39,6 +39,10 @@ class Executor(Protocol):
         """The same, and how many seconds each part took, in order."""
         ...
 
+    def memory_plan(self) -> str:
+        """Where intermediate values lie, as text."""
+        ...
+
 
 def _native(graph: Graph) -> Executor:
     from varigrad.backends.native.arrangement import arrange

@@ -16,13 +16,15 @@ ARRANGEMENTS: dict[str, Callable[[Graph], None]] = {
     "map_before_joining": map_before_joining,
     "map_after_splitting": map_after_splitting,
     "share_parts": share_subexpressions,
-    "drop_dead_code": drop_dead_code,
+    "drop_what_is_shared": drop_dead_code,
 }
 
 
-def arrange(graph: Graph) -> Graph:
-    """The graph after all of them; the graph given stays as it is."""
+def arrange(graph: Graph, last: str | None = None) -> Graph:
+    """The graph after all of them, or after those up to the one named; the graph given stays as it is."""
     result = graph.copy()
-    for run in ARRANGEMENTS.values():
+    for name, run in ARRANGEMENTS.items():
         run(result)
+        if name == last:
+            break
     return result

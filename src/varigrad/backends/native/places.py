@@ -72,6 +72,7 @@ class Places:
             last[chain.first : chain.end] = [chain.end - 1] * (chain.end - chain.first)
         owners = [val for val in lives if shared.get(val, val) is val]
         intervals = [Interval(first[lives[v][0]], last[lives[v][1]], v.size * v.kind.size) for v in owners]
+        self.lives = dict(zip(owners, intervals, strict=True))
         self.arena = plan(intervals)
         self.offsets = dict(zip(owners, self.arena.offsets, strict=True))
         self.offsets |= {val: self.offsets[owner] for val, owner in shared.items()}

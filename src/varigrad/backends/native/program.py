@@ -16,6 +16,7 @@ from varigrad.backends.native.finishing import finish
 from varigrad.backends.native.fusion import Step, fuse, results_of
 from varigrad.backends.native.groups import Group
 from varigrad.backends.native.kernels import Kernels, Segment
+from varigrad.backends.native.listing import list_places, list_steps
 from varigrad.backends.native.lowering import Lowered, lower
 from varigrad.backends.native.machine import Library, assembly, build
 from varigrad.backends.native.operations import HostCall, Origin, Routine, Val
@@ -209,6 +210,14 @@ class NativeProgram:
                 self._enter(entry, None)
                 times.append((_origin(next(native)), (perf_counter_ns() - started) / 1e9))
                 self._raise_if_failed(state, arrays)
+
+    def fusion(self) -> str:
+        """The steps that kernels were fused into."""
+        return list_steps(self.graph.name, self._lowered, self._steps, self._places)
+
+    def memory_plan(self) -> str:
+        """Where values lie in the arena, and while which steps."""
+        return list_places(self._lowered, self._steps, self._places)
 
     def ir(self) -> str:
         """The LLVM text of all kernels."""
