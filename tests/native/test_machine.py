@@ -295,7 +295,7 @@ def test_text_and_assembly_can_be_seen(compile_native):
 
 
 def test_a_timeline_names_kernels_and_lines():
-    w = vg.variable(np.ones((4, 4), np.float32))
+    w = vg.variable(np.ones((4, 3), np.float32))  # 3 columns fill no vector: what follows is a kernel of its own
     f = vg.jit(lambda x: vg.cumsum(vg.exp(vg.mat_mul(x, w)) + 1.0, 0), executor="native")
     x = vg.tensor(np.ones((3, 4), np.float32))
     f(x)
