@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -154,10 +154,6 @@ def owners(node: Node) -> Iterator[Any]:
     for cell in getattr(compute, "__closure__", None) or ():
         if hasattr(cell.cell_contents, "compiled_for"):
             yield cell.cell_contents
-
-
-# A container of values, constants and variables, as the step returned it: see `signature.py`.
-Template: TypeAlias = Any
 
 
 class Graph:

@@ -6,7 +6,7 @@ import math
 import zlib
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from varigrad.io.keras.hdf5.groups import tree_leaves
 from varigrad.io.keras.hdf5.span import UNDEFINED, Cursor, Span
 from varigrad.io.weights import ModelFileError
 
-__all__ = ["Filter", "read_filters", "read_values"]
+__all__ = ["read_filters", "read_values"]
 
 _DEFLATE, _SHUFFLE, _FLETCHER32 = 1, 2, 3
 _COMPACT, _CONTIGUOUS, _CHUNKED = 0, 1, 2
@@ -23,34 +23,27 @@ _COMPACT, _CONTIGUOUS, _CHUNKED = 0, 1, 2
 _MOST_EXPANSION, _ALWAYS_ALLOWED = 100, 64 << 20
 
 
-class Filter(NamedTuple):
-    """A step that chunks went through before they were written."""
-
-    number: int
-    optional: bool
-
-
-def read_filters(cursor: Cursor) -> list[Filter]:
-    """The steps of a filter pipeline message, first to last."""
+def read_filters(cursor: Cursor) -> list[int]:
+    """The steps of a filter pipeline message that chunks went through, by their numbers, first to last."""
     version = cursor.version("filter pipeline", (1, 2))
     count = cursor.integer(1)
     if version == 1:
         cursor.skip(6)
-    filters: list[Filter] = []
+    filters: list[int] = []
     for _ in range(count):
         number = cursor.integer(2)
         name_length = cursor.integer(2) if version == 1 or number >= 256 else 0
-        flags, values = cursor.integers(2, 2)
+        _flags, values = cursor.integers(2, 2)
         cursor.skip((name_length + 7) // 8 * 8 if version == 1 else name_length)
         cursor.skip(4 * (values + values % 2 if version == 1 else values))
-        filters.append(Filter(number, bool(flags & 1)))
+        filters.append(number)
         if number not in (_DEFLATE, _SHUFFLE, _FLETCHER32):
             raise ModelFileError(f"the HDF5 file is compressed by a filter that is not supported (number {number})")
     return filters
 
 
 def read_values(
-    span: Span, layout: Cursor, filters: Sequence[Filter], shape: tuple[int, ...], stored: np.dtype[Any]
+    span: Span, layout: Cursor, filters: Sequence[int], shape: tuple[int, ...], stored: np.dtype[Any]
 ) -> Array:
     """The values of a dataset, `stored` in the file's byte order, in memory of their own."""
     layout.version("data layout", (3,))
@@ -90,7 +83,7 @@ def _read_chunks(
     span: Span,
     tree: int,
     chunk: tuple[int, ...],
-    filters: Sequence[Filter],
+    filters: Sequence[int],
     shape: tuple[int, ...],
     stored: np.dtype[Any],
 ) -> Array:
@@ -126,11 +119,11 @@ def _read_chunks(
 
 
 def _unfilter(
-    raw: memoryview | bytes, filters: Sequence[Filter], skipped: int, itemsize: int, wanted: int
+    raw: memoryview | bytes, filters: Sequence[int], skipped: int, itemsize: int, wanted: int
 ) -> memoryview | bytes:
     """A chunk as it was before its filters, of exactly `wanted` bytes."""
     for position in range(len(filters) - 1, -1, -1):
-        number = filters[position].number
+        number = filters[position]
         if skipped >> position & 1:
             continue
         if number == _FLETCHER32:
