@@ -32,7 +32,24 @@ _Rule = Callable[[list[Any], Mapping[str, Any]], _Layer | None]
 def is_operation(stored: Mapping[str, Any]) -> bool:
     """Whether the stored form of a layer is that of an operation."""
     module = stored.get("module")
-    return stored.get("class_name") in _CLASSES or (isinstance(module, str) and ".ops" in module)
+    return stored.get("class_name") in _CLASSES or (
+        ".ops" in module if isinstance(module, str) else _is_of_keras_3(stored)
+    )
+
+
+def _is_of_keras_3(stored: Mapping[str, Any]) -> bool:
+    """Whether a stored form is that of an operation in an `.h5` file of Keras 3, which names no modules.
+
+    It has the calls of Keras 3, but not what layers have.
+    """
+    config, stored_calls = stored.get("config"), stored.get("inbound_nodes")
+    if not isinstance(config, Mapping) or "trainable" in config or not isinstance(stored_calls, list):
+        return False
+    calls = cast("list[Any]", stored_calls)
+    spelled = str(stored.get("class_name")).lower()
+    return (spelled in _RULES or spelled in _OF_MASKS) and all(
+        isinstance(call, Mapping) and "args" in call for call in calls
+    )
 
 
 def operation_as_layer(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,6 +254,9 @@ _multiply = _binary("Multiply", _rescaled, _rescaled)
 _divide = _binary(None, lambda n: _rescaled(1 / n) if n else None, _nothing)
 _maximum = _binary("Maximum", _at_least, _at_least)
 _mean, _max = _global_pooling("Average"), _global_pooling("Max")
+
+# Operations by which Keras 3 computes masks.
+_OF_MASKS = frozenset({"any", "converttotensor", "expanddims", "logicalor", "notequal", "zeroslike"})
 
 # By name in lower case, without underscores.
 _RULES: dict[str, _Rule] = {

@@ -23,6 +23,7 @@ from varigrad.io.dialects import (
     WITHOUT_MEANING,
     from_keras_1,
 )
+from varigrad.io.masks import without_found_masks
 from varigrad.io.operations import is_operation, operation_as_layer
 from varigrad.io.weights import ModelFileError
 
@@ -91,7 +92,7 @@ class _Normalizer:
                 f"layer {name!r} is a Lambda layer, whose function the file holds as code, which is not run; pass a "
                 f"layer or a function that does the same in custom_objects, as {name!r}"
             )
-        if is_operation(stored):
+        if is_operation(stored) and class_name not in self._custom:
             return operation_as_layer(stored)
         if not isinstance(config, Mapping):  # the layers of a sequential model in Keras 1
             return self._placed(stored, class_name, {"layers": self._value(config)})
@@ -113,6 +114,10 @@ class _Normalizer:
     def _arguments(self, class_name: str, config: Mapping[str, Any]) -> dict[str, Any]:
         arguments: dict[str, Any] = {}
         useless = CLASSES_WITHOUT.get(class_name, ())
+        of_keras_3 = _has_calls_of_keras_3(config.get("layers"))
+        if of_keras_3:
+            layers = without_found_masks(cast("Sequence[Any]", config["layers"]), config.get("output_layers"))
+            config = {**config, "layers": layers}
         for key, value in config.items():
             name = _snake(str(key))
             name = RENAMED.get(name, name)
@@ -130,7 +135,7 @@ class _Normalizer:
             arguments[name] = value
         if class_name == "Bidirectional":
             arguments = _plain_directions(arguments)
-        if _has_calls_of_keras_3(config.get("layers")):
+        if of_keras_3:
             arguments = _counted_from_1(arguments)
         return from_keras_1(class_name, arguments)
 

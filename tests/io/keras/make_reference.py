@@ -11,8 +11,11 @@ import numpy as np
 
 HERE = Path(__file__).parent / "reference"
 FILES = {
+    "arithmetic_of_tensors": ".h5",
     "bidirectional_gru": ".h5",
     "lenet": ".keras",
+    "masked_steps_in_a_graph": ".h5",
+    "masked_words_in_a_graph": ".keras",
     "nested_and_shared": ".keras",
     "partly_frozen": ".h5",
     "resnext": ".keras",

@@ -650,3 +650,29 @@ def transformer():
     y = layers.Dense(4)(layers.Dense(8, activation="relu")(x))
     x = layers.LayerNormalization(epsilon=1e-6)(layers.Add()([x, y]))
     return keras.Model(inputs, layers.Dense(2)(layers.GlobalAveragePooling1D()(x)))
+
+
+# Masks in graphs: Keras spells out how they are computed.
+
+
+@model
+def masked_steps_in_a_graph():
+    steps = sequence()
+    x = layers.Masking(0.0)(steps)
+    x = layers.LayerNormalization()(layers.SimpleRNN(3, return_sequences=True)(x))
+    return keras.Model(steps, layers.Bidirectional(layers.LSTM(2))(layers.Dropout(0.1)(x)))
+
+
+@model
+def masked_words_in_a_graph():
+    words = layers.Input([7], dtype="int32")
+    x = layers.Embedding(20, 4, mask_zero=True)(words)
+    x = layers.TimeDistributed(layers.Dense(3, activation="tanh"))(layers.SpatialDropout1D(0.1)(x))
+    x = layers.LSTM(3, return_sequences=True)(x)
+    return keras.Model(words, [layers.Bidirectional(layers.LSTM(2), merge_mode="sum")(x), layers.SimpleRNN(2)(x)])
+
+
+@model
+def arithmetic_of_tensors():
+    x = layers.Input([4])
+    return keras.Model(x, layers.Dense(3)((2.0 - x) * 0.5 + layers.Dense(4)(x) * x))

@@ -20,7 +20,7 @@ def randomize(model, seed=0):
 
 
 def random_inputs(model, seed=1, length=5):
-    """A batch for a model of either; unknown axes are `length` long."""
+    """A batch for a model of either; unknown axes are `length` long. Masks leave something out of sequences."""
     random = np.random.default_rng(seed)
     batch = []
     for x in model.inputs:
@@ -29,6 +29,8 @@ def random_inputs(model, seed=1, length=5):
             batch.append(random.integers(0, 20, shape).astype(np.int32))
         else:
             batch.append(random.normal(size=shape).astype(np.float32))
+        if len(shape) == 2 + ("int" not in x.dtype):
+            batch[-1][0, -2:] = 0
     return batch if len(batch) > 1 else batch[0]
 
 
