@@ -1,5 +1,6 @@
 """Compiled training steps against the same steps as written."""
 
+import dataclasses
 import threading
 from contextvars import Context
 
@@ -461,7 +462,24 @@ def test_checked_steps_leave_the_state_of_one_step():
     assert found == right
 
 
-def test_checking_finds_a_kernel_that_does_not_give_the_same_twice():
+@dataclasses.dataclass
+class Outcome:
+    """A result of a class of its own."""
+
+    loss: vg.Tensor
+
+
+@pytest.mark.parametrize(
+    ("wrap", "place"),
+    [
+        (lambda y: y, ""),
+        (lambda y: [1, (y,)], r"\[1\]\[0\]"),
+        (lambda y: {"loss": y}, r"\['loss'\]"),
+        (Outcome, r"\.loss"),
+        (lambda y: {"all": [Outcome(y)]}, r"\['all'\]\[0\]\.loss"),
+    ],
+)
+def test_checking_finds_a_kernel_that_does_not_give_the_same_twice(wrap, place):
     state = [0.0]
 
     def kernel(x):
@@ -469,9 +487,9 @@ def test_checking_finds_a_kernel_that_does_not_give_the_same_twice():
         return x + np.float32(state[0])
 
     vg.register_kernel("DriftTest", "numpy", kernel)
-    f = vg.jit(lambda x: vg.run_kernel("DriftTest", (x,)), check=True)
+    f = vg.jit(lambda x: wrap(vg.run_kernel("DriftTest", (x,))), check=True)
     f(vg.scalar(0.0))
-    with pytest.raises(vg.JitError, match="differ in its result"):
+    with pytest.raises(vg.JitError, match=rf"differ in its result{place}: "):
         f(vg.scalar(0.0))
 
 

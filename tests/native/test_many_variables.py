@@ -1,4 +1,4 @@
-"""Many variables of one shape: what is written for them once, and what a step of them gives."""
+"""Many variables of one shape, and many steps of a recurrence: what is written for them once, and what they give."""
 
 import numpy as np
 import pytest
@@ -25,6 +25,26 @@ def stepped(count, make_optimizer=vg.train.adam):
 def test_code_does_not_grow_with_their_number():
     small, large = (stepped(count)[0].ir() for count in (200, 400))
     assert len(large) < 1.1 * len(small)
+
+
+@pytest.mark.parametrize("layer", [vg.layers.lstm, vg.layers.gru, vg.layers.simple_rnn])
+def test_code_does_not_grow_with_the_steps_of_a_recurrence(layer):
+    def training(length):
+        model = vg.sequential([layer(units=16, input_shape=[length, 4]), vg.layers.dense(units=2)])
+        optimizer = vg.train.adam(0.01)
+
+        @vg.jit(executor="native")
+        def step(x, y):
+            value, grads = vg.variable_grads(lambda: vg.losses.mean_squared_error(y, model.apply(x)))
+            optimizer.apply_gradients(grads)
+            return value
+
+        step(vg.ones([8, length, 4]), vg.ones([8, 2]))
+        return step
+
+    short, long = (training(length) for length in (16, 48))
+    assert len(long.graph().splitlines()) > 2 * len(short.graph().splitlines())
+    assert len(long.ir()) < 1.1 * len(short.ir())
 
 
 @pytest.mark.parametrize("count", [2, 16, 17, 18, 33, 300])

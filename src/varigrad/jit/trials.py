@@ -11,7 +11,7 @@ from varigrad.dtypes import Array
 from varigrad.jit.effects import Effects, updated_by
 from varigrad.jit.errors import JitError
 from varigrad.jit.executors import Executor
-from varigrad.jit.signature import Build
+from varigrad.jit.signature import Build, attributes_of, fields_of
 from varigrad.tensor import Tensor, Variable
 
 __all__ = ["compared"]
@@ -47,6 +47,11 @@ def _compare(name: str, label: str, ours: Any, right: Any) -> None:
     elif isinstance(right, (list, tuple)):
         for place, item in enumerate(cast("Sequence[Any]", right)):
             _compare(name, f"{label}[{place}]", ours[place], item)
+    elif isinstance(right, float):
+        _compare_arrays(name, label, np.asarray(ours), np.asarray(right))
+    fields = attributes_of(right) if isinstance(right, (list, tuple, dict)) else fields_of(right)
+    for field, item in (fields or {}).items():
+        _compare(name, f"{label}.{field}", getattr(ours, field), item)
 
 
 def _compare_arrays(name: str, label: str, ours: Array, right: Array) -> None:
