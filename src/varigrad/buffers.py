@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from varigrad.dtypes import numpy_dtype, to_array
-from varigrad.printing import format_shape
-
-if TYPE_CHECKING:
-    from varigrad.tensor import Tensor
+from varigrad.engine import make_tensor
+from varigrad.tensor import Tensor, format_shape
 
 __all__ = ["TensorBuffer"]
 
@@ -65,6 +63,4 @@ class TensorBuffer:
 
     def to_tensor(self) -> Tensor:
         """A tensor with a copy of the values."""
-        from varigrad.engine import make_tensor  # the buffer only borrows the engine here
-
         return make_tensor(self.values.reshape(self.shape).copy())

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from varigrad.buffers import TensorBuffer
 from varigrad.callers import call_site
 from varigrad.changes import count_change
 from varigrad.dtypes import Array, DType, dtype_name
@@ -155,14 +154,6 @@ class Tensor(TensorMethods):
     def tolist(self) -> Any:
         """The values as nested lists, or one Python value for a scalar."""
         return self._read().tolist()
-
-    def buffer_sync(self) -> TensorBuffer:
-        """A buffer that holds a copy of the values, to be changed one by one."""
-        return TensorBuffer(self.shape, self.dtype, self.data_sync())
-
-    async def buffer(self) -> TensorBuffer:
-        """`buffer_sync` as a coroutine, for code that mirrors TensorFlow.js."""
-        return self.buffer_sync()
 
     def item(self) -> Any:
         """The one value of a one-element tensor as a Python number, bool or string."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from varigrad import scopes
+from varigrad.buffers import TensorBuffer
 from varigrad.ops import (
     activations,
     arithmetic,
@@ -47,6 +48,16 @@ class TensorMethods:
 
     # Memory
     dispose = scopes.dispose
+
+    # Reading values out
+    def buffer_sync(self) -> TensorBuffer:
+        """A buffer that holds a copy of the values, to be changed one by one."""
+        tensor = cast("Tensor", self)
+        return TensorBuffer(tensor.shape, tensor.dtype, tensor.data_sync())
+
+    async def buffer(self) -> TensorBuffer:
+        """`buffer_sync` as a coroutine, for code that mirrors TensorFlow.js."""
+        return self.buffer_sync()
 
     # Arithmetic
     add = arithmetic.add
