@@ -65,6 +65,12 @@ def test_names_in_camel_case_are_answered_with_those_here(namespace, name, here)
     assert getattr(where, here) is not None
 
 
+@pytest.mark.parametrize("name", ["adamw", "AdamW"])
+def test_a_name_of_another_library_is_answered_with_what_stands_for_it(name):
+    with pytest.raises(AttributeError, match=r"; it is vg\.train\.adam\(…, weight_decay=…\) here$"):
+        getattr(vg.train, name)
+
+
 def test_modules_are_inspected_and_copied_as_any_other():
     for module in (vg, vg.layers, vg.train):
         assert copy.copy(module.__dict__)

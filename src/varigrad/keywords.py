@@ -19,10 +19,6 @@ __all__ = ["arguments_by_name", "misfit", "snake_case", "suggestion", "takes_opt
 _OF_OTHERS = {
     "lr": ("learning_rate", "it is 'learning_rate' here"),
     "momentum": ("learning_rate", "vg.train.momentum and vg.train.rmsprop have it"),
-    "weight_decay": (
-        "learning_rate",
-        "give layers kernel_regularizer=vg.regularizers.l2(…), or add a penalty to the loss",
-    ),
 }
 
 P = ParamSpec("P")

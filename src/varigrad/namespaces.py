@@ -13,6 +13,9 @@ from varigrad.keywords import snake_case
 
 __all__ = ["answer_names", "no_such_name"]
 
+# Names that other libraries have, by their spelling in small letters, and what stands for them here.
+_OF_OTHERS = {"adamw": "vg.train.adam(…, weight_decay=…)", "detach": "vg.stop_gradient"}
+
 
 def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
     """The error for a name that a module has not, with the one that it is by the naming rule, if that is there.
@@ -51,4 +54,6 @@ def _by_rule(name: str, known: Iterable[str]) -> str:
     alike = [each for each in known if each.replace("_", "").lower() == spelling]
     snake = snake_case(name)
     alike.sort(key=lambda each: (each != snake, each[0].isupper() != name[0].isupper(), each))
-    return f"; it is {alike[0]!r} here" if alike else ""
+    if alike:
+        return f"; it is {alike[0]!r} here"
+    return f"; it is {_OF_OTHERS[spelling]} here" if spelling in _OF_OTHERS else ""

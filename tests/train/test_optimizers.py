@@ -403,7 +403,6 @@ def test_a_rate_that_is_no_number_is_refused_whenever_it_comes(rate, error):
         ("learningRate", "; it is 'learning_rate' here"),
         ("beta_1", "; did you mean 'beta1'?"),
         ("clipnorm", "; did you mean 'clip_norm'?"),
-        ("weight_decay", "; give layers kernel_regularizer=vg.regularizers.l2(…), or add a penalty to the loss"),
     ],
 )
 def test_a_name_of_another_library_is_answered_as_argument_and_attribute(name, hint):

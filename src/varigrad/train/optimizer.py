@@ -14,6 +14,7 @@ from varigrad.ops.arguments import cast_to, convert
 from varigrad.ops.assignment import assign
 from varigrad.tensor import Tensor, Variable, find_variable, format_shape
 from varigrad.train.clipping import clip_all_by_global_norm, clip_all_by_norm, clip_all_by_value
+from varigrad.train.decay import remaining, shrink
 from varigrad.train.named import by_name, other_variables
 from varigrad.train.step_numbers import StepNumbers
 from varigrad.train.stored import Gradients, LearningRate, StoredOptimizer
@@ -81,12 +82,15 @@ class Optimizer(StoredOptimizer):
         clip_norm: Scales each variable's gradient down to this Euclidean norm, if longer.
         global_clip_norm: Scales all gradients down, alike, to this norm of all of them together.
         clip_value: Clips each number in the gradients to [-clip_value, clip_value]. At most one of the three.
+        weight_decay: Decoupled weight decay, which makes of Adam AdamW: before a step, each variable of it loses
+            learning_rate * weight_decay of what it is. A number for all; or a dict of numbers by patterns of names,
+            of which the first that fits counts, such as `{"*/kernel": 0.01}`, or `{"*bias": 0, "*": 0.01}`.
     """
 
     kernel: ClassVar[str] = ""
     # What a compiled step is compiled for; it looks up everything else each time it runs.
     compiled_for: ClassVar[tuple[str, ...]] = (
-        *("update_kernel", "clip_norm", "global_clip_norm", "clip_value"),
+        *("update_kernel", "clip_norm", "global_clip_norm", "clip_value", "weight_decay"),
         "_slots",
     )
 
@@ -160,10 +164,13 @@ class Optimizer(StoredOptimizer):
                 if (constraint := target.constraint) is not None
             ]
             undo = self._undoing(updates) if constrained else None
+            decaying = remaining(self, [v for targets, _, _ in updates for v in targets]) if self.weight_decay else ()
             kernel = self.update_kernel
             dtypes = list(dict.fromkeys([given[0].storage.dtype for _, given, _ in updates]))
             steps = dict(zip(dtypes, host_tensors(StepNumbers(self, dtypes))))
             try:
+                for target, part in decaying:
+                    shrink(target, part)
                 for targets, given, slots in updates:
                     step = steps[given[0].storage.dtype]
                     update_variables(kernel, targets, (*given, step), NO_ATTRS, slots)

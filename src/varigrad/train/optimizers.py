@@ -161,7 +161,7 @@ class AdamOptimizer(Optimizer):
     w -= learning_rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
 
     `epsilon` None is 1e-7. TensorFlow.js keeps the powers of beta in float32, which makes its steps 6e-6 smaller.
-    Mirrors `tf.train.adam`.
+    With `weight_decay`, which every optimizer has, it is AdamW. Mirrors `tf.train.adam`.
 
     >>> import varigrad as vg
     >>> w = vg.variable([1.0, 2.0], name="adam_example")

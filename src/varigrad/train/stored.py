@@ -15,6 +15,7 @@ from varigrad.errors import DisposedError
 from varigrad.keywords import arguments_by_name, snake_case, suggestion, takes_options
 from varigrad.observe import note_reading
 from varigrad.tensor import Variable, call_site, find_variable
+from varigrad.train.decay import Decay, check_decay
 from varigrad.train.named import NamedTensor, list_names, numbers_by_name, update_count
 from varigrad.train.schedules import schedule_config, schedule_from_config
 from varigrad.train.slots import Slots
@@ -27,6 +28,7 @@ LearningRate: TypeAlias = float | Callable[[int], float]
 Gradients: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
 
 _CLIPPING = ("clip_norm", "global_clip_norm", "clip_value")
+_OPTIONS = (*_CLIPPING, "weight_decay")
 
 
 class StoredOptimizer:
@@ -45,11 +47,13 @@ class StoredOptimizer:
         clip_norm: float | None = None,
         global_clip_norm: float | None = None,
         clip_value: float | None = None,
+        weight_decay: Decay | None = None,
     ) -> None:
         self.learning_rate = learning_rate
         self.clip_norm = clip_norm
         self.global_clip_norm = global_clip_norm
         self.clip_value = clip_value
+        self.weight_decay = weight_decay
         self._check_clipping()
         self._iterations: int = 0
         self._slots = Slots(self.class_name)
@@ -59,8 +63,10 @@ class StoredOptimizer:
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "learning_rate":
             _check_rate(self.class_name, value)
+        elif name == "weight_decay":
+            check_decay(self.class_name, value)
         elif not self._has_place_for(name):
-            known = [*self.hyperparameters, *_CLIPPING]
+            known = [*self.hyperparameters, *_OPTIONS]
             raise AttributeError(f"{self.class_name}: has no attribute {name!r}{suggestion(name, known)}")
         object.__setattr__(self, name, value)
 
@@ -69,7 +75,7 @@ class StoredOptimizer:
         return (
             name.startswith("_")
             or name in self.hyperparameters
-            or name in _CLIPPING
+            or name in _OPTIONS
             or hasattr(type(self), name)
             or not type(self).__module__.startswith("varigrad.")
         )
@@ -158,7 +164,7 @@ class StoredOptimizer:
         """The arguments with which `from_config` makes the same optimizer, without its state."""
         config = {name: getattr(self, name) for name in self.hyperparameters}
         config["learning_rate"] = schedule_config(self.class_name, self.learning_rate)
-        for name in _CLIPPING:
+        for name in _OPTIONS:
             if getattr(self, name) is not None:
                 config[name] = getattr(self, name)
         return config

@@ -45,6 +45,7 @@ _BETAS = {"beta_1": "beta1", "beta_2": "beta2", "epsilon": "epsilon"}
 _RULES: dict[str, Rule] = {
     "SGD": Rule("Momentum", {"momentum": "momentum", "nesterov": "use_nesterov"}, {"momentum": "momentum"}),
     "Adam": Rule("Adam", _BETAS, {"momentum": "m", "velocity": "v"}),
+    "AdamW": Rule("Adam", _BETAS, {"momentum": "m", "velocity": "v"}),  # whose weight_decay is never None
     "Adamax": Rule("Adamax", _BETAS, {"momentum": "m", "norm": "v"}),
     "RMSprop": Rule(
         "RMSProp",
@@ -63,7 +64,12 @@ _RULES: dict[str, Rule] = {
 }
 # Gradient descent has no slot without momentum; it is an optimizer of its own here.
 _PLAIN = Rule("SGD", {}, {})
-_CLIPPING = {"clipnorm": "clip_norm", "global_clipnorm": "global_clip_norm", "clipvalue": "clip_value"}
+_OPTIONS = {
+    "clipnorm": "clip_norm",
+    "global_clipnorm": "global_clip_norm",
+    "clipvalue": "clip_value",
+    "weight_decay": "weight_decay",
+}
 
 
 def _rule(config: Mapping[str, Any], class_name: str) -> Rule | None:
@@ -165,7 +171,7 @@ def _training(
         return training, None
     rate = arguments.get("learning_rate", arguments.get("lr"))
     ours = {rule.arguments[key]: value for key, value in arguments.items() if key in rule.arguments}
-    ours.update({_CLIPPING[key]: value for key, value in arguments.items() if key in _CLIPPING and value is not None})
+    ours.update({_OPTIONS[key]: value for key, value in arguments.items() if key in _OPTIONS and value is not None})
     ours["learning_rate"] = _plain(rate) if isinstance(rate, Mapping) else rate
     training["optimizer_config"] = {"class_name": rule.name, "config": ours}
     return training, _state(rule, list(stored), isinstance(rate, Mapping), rate) if stored else None
@@ -281,7 +287,9 @@ def _compiled(artifacts: ModelArtifacts, model: Any) -> tuple[dict[str, Any] | N
     if class_name is None:
         raise ValueError(f"save: Keras has no optimizer {name!r}; save without include_optimizer")
     arguments = {key: ours[value] for key, value in _RULES[class_name].arguments.items() if value in ours}
-    arguments.update({key: ours[value] for key, value in _CLIPPING.items() if value in ours})
+    arguments.update({key: ours[value] for key, value in _OPTIONS.items() if value in ours})
+    if isinstance(arguments.get("weight_decay"), Mapping):
+        raise ValueError("save: Keras has one weight_decay for all variables, no dict; save without include_optimizer")
     rule = _rule(arguments, class_name)
     assert rule is not None
     rate = (
