@@ -129,11 +129,15 @@ def test_linspace_divides_a_range(start, stop, num):
     np.testing.assert_array_equal(made.numpy(), np.linspace(start, stop, num).astype(np.float32))
 
 
-def test_linspace_wants_a_number_of_values():
-    with pytest.raises(ValueError, match="num must be positive"):
-        vg.linspace(0, 1, 0)
-    with pytest.raises(ValueError, match="num"):
-        vg.linspace(0, 1, -2)
+@pytest.mark.parametrize("num", [0, -2])
+def test_linspace_wants_a_number_of_values(num):
+    with pytest.raises(ValueError, match=f"linspace: num must be 1 or more, got {num}"):
+        vg.linspace(0, 1, num)
+
+
+def test_the_number_of_values_of_linspace_is_an_integer():
+    with pytest.raises(TypeError, match=r"linspace: num must be an integer, got 2\.5"):
+        vg.linspace(0, 1, 2.5)
 
 
 # matrices

@@ -15,7 +15,7 @@ from varigrad.ops.arguments import (
     convert_integers,
     normalize_shape,
 )
-from varigrad.ops.options import number, one_of
+from varigrad.ops.options import integer, number, one_of
 from varigrad.tensor import Tensor, format_shape
 
 __all__ = [
@@ -137,16 +137,20 @@ def one_hot(indices: TensorLike, depth: int, on_value: float = 1, off_value: flo
 def linspace(start: float, stop: float, num: int) -> Tensor:
     """Evenly spaced float32 numbers from `start` to `stop`, both among them. Mirrors `tf.linspace`.
 
+    Args:
+        start: The first number.
+        stop: The last one, below `start` or above.
+        num: How many there are.
+
     Raises:
+        TypeError: `num` is no integer.
         ValueError: `num` is not positive.
 
     >>> import varigrad as vg
     >>> vg.linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    count = normalize_shape("linspace", (num,), "num")[0]
-    if not count:
-        raise ValueError("linspace: num must be positive, got 0")
+    count = integer("linspace", "num", num, 1)
     ends = {"start": float(number("linspace", "start", start)), "stop": float(number("linspace", "stop", stop))}
     return run_kernel("LinSpace", (), {**ends, "num": count})
 

@@ -1,16 +1,7 @@
 """Losses: `vg.losses`, as `tf.losses`.
 
-Every loss compares labels with predictions element by element, or row by row, and reduces what it finds as
-`compute_weighted_loss` does. The arguments that all of them share:
-
-- `weights`: what to multiply the losses by, of a shape that broadcasts to theirs; None for 1 everywhere. A loss whose
-  weight is 0 does not count, even if it is infinite or NaN.
-- `reduction`: `"none"` gives the weighted losses themselves; `"sum"` their sum; `"mean"` their sum divided by the sum
-  of the weights; `"sum_by_nonzero_weights"`, the default, their sum divided by the number of weights that are not 0.
-  Where all weights are 0, so is the mean (NaN in TensorFlow.js).
-
-They raise `ValueError` where labels and predictions differ in shape, weights do not broadcast, or there is no such
-reduction.
+Every loss compares labels with predictions element by element, or row by row, and weights and reduces what it finds as
+`compute_weighted_loss` does. Where all weights are 0, so is the mean (NaN in TensorFlow.js).
 """
 
 from __future__ import annotations
@@ -64,6 +55,16 @@ _REDUCTIONS = tuple(str(r) for r in Reduction)
 def compute_weighted_loss(losses: TensorLike, weights: TensorLike | None = None, reduction: str = _DEFAULT) -> Tensor:
     """Losses of any shape, weighted and reduced. Mirrors `tf.losses.computeWeightedLoss`.
 
+    Args:
+        losses: Real numbers, any shape.
+        weights: What to multiply them by, of a shape that broadcasts to theirs; None for 1 everywhere. A loss whose
+            weight is 0 does not count, even if it is infinite or NaN.
+        reduction: `"none"` for the weighted losses themselves, `"sum"`, `"mean"` (the sum over that of the weights) or
+            `"sum_by_nonzero_weights"` (the sum over the number of weights that are not 0).
+
+    Raises:
+        ValueError: Weights don't broadcast to the losses, or there is no such reduction.
+
     >>> import varigrad as vg
     >>> vg.losses.compute_weighted_loss([1, 2, 3], [1, 0, 2]).item()
     3.5
@@ -76,6 +77,15 @@ def absolute_difference(
     labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, reduction: str = _DEFAULT
 ) -> Tensor:
     """|labels - predictions|, of any shape. Mirrors `tf.losses.absoluteDifference`.
+
+    Args:
+        labels: What is right, real numbers of any shape.
+        predictions: Of the same shape.
+        weights: As for `vg.losses.compute_weighted_loss`.
+        reduction: Likewise.
+
+    Raises:
+        ValueError: The shapes differ, weights don't broadcast to the losses, or there is no such reduction.
 
     >>> import varigrad as vg
     >>> vg.losses.absolute_difference([1, 2], [3, 1]).item()
@@ -90,6 +100,15 @@ def mean_squared_error(
     labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, reduction: str = _DEFAULT
 ) -> Tensor:
     """(labels - predictions)², of any shape. Mirrors `tf.losses.meanSquaredError`.
+
+    Args:
+        labels: What is right, real numbers of any shape.
+        predictions: Of the same shape.
+        weights: As for `vg.losses.compute_weighted_loss`.
+        reduction: Likewise.
+
+    Raises:
+        ValueError: The shapes differ, weights don't broadcast to the losses, or there is no such reduction.
 
     >>> import varigrad as vg
     >>> vg.losses.mean_squared_error([1, 2], [3, 1]).item()
@@ -110,6 +129,16 @@ def cosine_distance(
 
     That is the cosine distance of vectors of length 1; they are not normalized here.
 
+    Args:
+        labels: What is right, real numbers of any shape.
+        predictions: Of the same shape.
+        axis: The axis of the vectors.
+        weights: As for `vg.losses.compute_weighted_loss`.
+        reduction: Likewise.
+
+    Raises:
+        ValueError: The shapes differ, weights don't broadcast to the losses, or there is no such reduction.
+
     >>> import varigrad as vg
     >>> vg.losses.cosine_distance([[1, 0], [0, 1]], [[1, 0], [1, 0]], axis=1).item()
     0.5
@@ -126,6 +155,15 @@ def hinge_loss(
     """`max(0, 1 - predictions)` where the label is 1, `max(0, 1 + predictions)` where it is 0.
 
     Mirrors `tf.losses.hingeLoss`.
+
+    Args:
+        labels: 0 or 1, any shape.
+        predictions: Of the same shape.
+        weights: As for `vg.losses.compute_weighted_loss`.
+        reduction: Likewise.
+
+    Raises:
+        ValueError: The shapes differ, weights don't broadcast to the losses, or there is no such reduction.
 
     >>> import varigrad as vg
     >>> vg.losses.hinge_loss([1, 0], [0.5, -3.0], reduction="none").tolist()
@@ -145,6 +183,16 @@ def huber_loss(
     reduction: str = _DEFAULT,
 ) -> Tensor:
     """Half the square of the error up to `delta`, and from there on the tangent. Mirrors `tf.losses.huberLoss`.
+
+    Args:
+        labels: What is right, real numbers of any shape.
+        predictions: Of the same shape.
+        weights: As for `vg.losses.compute_weighted_loss`.
+        delta: Where the tangent begins: a number, or some that broadcast to the labels.
+        reduction: As for `vg.losses.compute_weighted_loss`.
+
+    Raises:
+        ValueError: The shapes differ, weights don't broadcast to the losses, or there is no such reduction.
 
     >>> import varigrad as vg
     >>> vg.losses.huber_loss([0, 0], [0.5, 3], reduction="none").tolist()
@@ -170,6 +218,16 @@ def log_loss(
 
     Mirrors `tf.losses.logLoss`. Where there are logits, `sigmoid_cross_entropy` is the one that keeps its digits.
 
+    Args:
+        labels: From 0 to 1, any shape.
+        predictions: Probabilities of the same shape.
+        weights: As for `vg.losses.compute_weighted_loss`.
+        epsilon: Keeps the logarithm from 0: a number, or some that broadcast to the labels.
+        reduction: As for `vg.losses.compute_weighted_loss`.
+
+    Raises:
+        ValueError: The shapes differ, weights don't broadcast to the losses, or there is no such reduction.
+
     >>> import varigrad as vg
     >>> round(vg.losses.log_loss([1, 0], [0.5, 0.5]).item(), 5)
     0.69315
@@ -191,7 +249,17 @@ def sigmoid_cross_entropy(
 ) -> Tensor:
     """The cross entropy of labels, from 0 to 1, with sigmoid(logits), element by element; exact for logits of any size.
 
-    `label_smoothing` draws the labels that much towards 0.5. Mirrors `tf.losses.sigmoidCrossEntropy`.
+    Mirrors `tf.losses.sigmoidCrossEntropy`.
+
+    Args:
+        multi_class_labels: From 0 to 1, any shape.
+        logits: Of the same shape.
+        weights: As for `vg.losses.compute_weighted_loss`.
+        label_smoothing: Draws the labels that much towards 0.5.
+        reduction: As for `vg.losses.compute_weighted_loss`.
+
+    Raises:
+        ValueError: The shapes differ, weights don't broadcast to the losses, or there is no such reduction.
 
     >>> import varigrad as vg
     >>> vg.losses.sigmoid_cross_entropy([0, 1], [100, -100]).item()
@@ -220,7 +288,10 @@ def softmax_cross_entropy(
         logits: `[..., classes]`.
         weights: Of a shape that broadcasts with that of the losses, `[...]`.
         label_smoothing: Draws the labels that much towards 1 / classes.
-        reduction: See `vg.losses`.
+        reduction: As for `vg.losses.compute_weighted_loss`.
+
+    Raises:
+        ValueError: The shapes differ, weights don't broadcast to the losses, or there is no such reduction.
 
     >>> import varigrad as vg
     >>> vg.losses.softmax_cross_entropy([[1, 0, 0]], [[-400, 300, 450]]).item()

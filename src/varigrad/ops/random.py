@@ -119,6 +119,12 @@ def random_uniform(
 def random_uniform_int(shape: Sequence[int], minval: int, maxval: int, seed: Seed = None) -> Tensor:
     """Random whole numbers from `minval` to `maxval - 1`, int32. Mirrors `tf.randomUniformInt`.
 
+    Args:
+        shape: The shape.
+        minval: The least.
+        maxval: One more than the largest.
+        seed: Chooses the numbers; None draws anew each time.
+
     >>> import varigrad as vg
     >>> vg.random_uniform_int([5], 0, 10, seed=42).tolist()
     [6, 5, 8, 1, 5]
@@ -150,6 +156,14 @@ def random_gamma(
 
 def rand(shape: Sequence[int], rand_function: Callable[[], float], dtype: str = "float32") -> Tensor:
     """Numbers that a function gives, called once for each. Mirrors `tf.rand`.
+
+    Args:
+        shape: The shape.
+        rand_function: A function of nothing that returns a number.
+        dtype: What the numbers become.
+
+    Raises:
+        TypeError: `rand_function` is no function, or gives no number.
 
     >>> import varigrad as vg
     >>> numbers = iter([1, 2, 3])
