@@ -94,3 +94,15 @@ def test_a_name_that_there_is_not_is_an_attribute_error():
         _ = vg.train.nothing
     assert not hasattr(vg, "no_such_name")
     assert not hasattr(vg, "_later_name")
+
+
+@pytest.mark.parametrize("namespace", ["image", "initializers", "linalg", "losses", "metrics", "models", "sparse"])
+def test_a_namespace_shows_what_is_public_and_not_what_it_is_made_with(namespace):
+    module = getattr(vg, namespace)
+    assert dir(module) == sorted(module.__all__)
+    assert all(hasattr(module, name) for name in dir(module))
+
+
+def test_a_name_that_is_not_public_is_no_answer():
+    with pytest.raises(AttributeError, match=r"has no attribute 'castTo'$"):
+        vg.losses.castTo  # noqa: B018

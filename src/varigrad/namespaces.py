@@ -1,4 +1,5 @@
-"""What `vg` and its namespaces say of a name that is not there, such as one in TensorFlow.js's camelCase.
+"""What `vg` and its namespaces say of a name that is not there, such as one in TensorFlow.js's camelCase, and which
+names they show.
 
 Type checkers know nothing of it: to them such a name is none.
 """
@@ -30,6 +31,8 @@ def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError
 def answer_names(**namespaces: ModuleType) -> None:
     """Has modules say what a missing name is called here; each is given under its name in `vg`.
 
+    Those with an `__all__` show these names alone, to `dir` and so to editors, and not what they are made with.
+
     >>> import varigrad as vg
     >>> vg.layers.maxPooling2d
     Traceback (most recent call last):
@@ -41,11 +44,14 @@ def answer_names(**namespaces: ModuleType) -> None:
 
 def _answer(public: str, module: ModuleType) -> None:
     names = vars(module)
+    shown: list[str] | None = names.get("__all__")
 
     def missing(name: str) -> Any:
-        raise no_such_name(public, name, names)
+        raise no_such_name(public, name, names if shown is None else shown)
 
     names["__getattr__"] = missing
+    if shown is not None:
+        names["__dir__"] = lambda: sorted(shown)
 
 
 def _by_rule(name: str, known: Iterable[str]) -> str:
