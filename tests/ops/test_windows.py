@@ -133,10 +133,11 @@ def test_depthwise_conv2d(arranged, multiplier):
     )
 
 
-@given(arrangements(2, dilate=False, round_up=False))
+@pytest.mark.parametrize(("op", "axes"), [(vg.conv2d_transpose, 2), (vg.conv3d_transpose, 3)])
+@given(data=st.data())
 @SETTINGS
-def test_conv2d_transpose_spreads_what_conv2d_gathers(arranged):
-    arrangement, batch, channels = arranged
+def test_a_transposed_convolution_spreads_what_the_convolution_gathers(op, axes, data):
+    arrangement, batch, channels = data.draw(arrangements(axes, dilate=False, round_up=False))
     lengths, window, strides, pad, *_ = arrangement
     outputs, found = windows(*arrangement)
     x, w = normal(batch, *outputs, 3), normal(*window, channels, 3)
@@ -144,21 +145,7 @@ def test_conv2d_transpose_spreads_what_conv2d_gathers(arranged):
     for at, pairs in found.items():
         for place, index in pairs:
             expected[(slice(None), *index)] += x[(slice(None), *at)] @ w[place].T
-    close(vg.conv2d_transpose(x, w, [batch, *lengths, channels], strides, pad), expected)
-
-
-@given(arrangements(3, dilate=False, round_up=False))
-@SETTINGS
-def test_conv3d_transpose_spreads_what_conv3d_gathers(arranged):
-    arrangement, batch, channels = arranged
-    lengths, window, strides, pad, *_ = arrangement
-    outputs, found = windows(*arrangement)
-    x, w = normal(batch, *outputs, 2), normal(*window, channels, 2)
-    expected = np.zeros((batch, *lengths, channels))
-    for at, pairs in found.items():
-        for place, index in pairs:
-            expected[(slice(None), *index)] += x[(slice(None), *at)] @ w[place].T
-    close(vg.conv3d_transpose(x, w, [batch, *lengths, channels], strides, pad), expected)
+    close(op(x, w, [batch, *lengths, channels], strides, pad), expected)
 
 
 def pooled(x, arrangement, reduce):

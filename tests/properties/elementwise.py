@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -255,31 +256,12 @@ def _choices(d: Draw) -> tuple[Any, ...]:
     return d.bools(d.broadcasting(shape)), a, b
 
 
+_of_numbers = partial(Op, gradients=(0, 1), differs=NUMBERS_OF_BOOLS + _COMPLEX_BROADCAST)
+
 BINARY = [
-    Op(
-        "add",
-        two("fibc"),
-        of_numbers(np.add),
-        size=_larger,
-        gradients=(0, 1),
-        differs=NUMBERS_OF_BOOLS + _COMPLEX_BROADCAST,
-    ),
-    Op(
-        "sub",
-        two("fibc"),
-        of_numbers(np.subtract),
-        size=_larger,
-        gradients=(0, 1),
-        differs=NUMBERS_OF_BOOLS + _COMPLEX_BROADCAST,
-    ),
-    Op(
-        "mul",
-        two("fibc"),
-        of_numbers(np.multiply),
-        size=lambda a, b: np.abs(a) * np.abs(b),
-        gradients=(0, 1),
-        differs=NUMBERS_OF_BOOLS + _COMPLEX_BROADCAST,
-    ),
+    _of_numbers("add", two("fibc"), of_numbers(np.add), size=_larger),
+    _of_numbers("sub", two("fibc"), of_numbers(np.subtract), size=_larger),
+    _of_numbers("mul", two("fibc"), of_numbers(np.multiply), size=lambda a, b: np.abs(a) * np.abs(b)),
     Op("div", two("fib"), _div, gradients=(0, 1), differs=NUMBERS_OF_BOOLS),
     Op("div_no_nan", two("fib"), _div_no_nan, differs=NUMBERS_OF_BOOLS),
     Op(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,8 @@ _ALL_WEIGHTS_ZERO = differs(
     lambda case: any(isinstance(a, np.ndarray) and not a.any() for a in case.args[1:4]),
 )
 
+_lossy = partial(Op, ulps=16, size=_loss_size, gradients=(0, 1), differs=_ALL_WEIGHTS_ZERO)
+
 TABLE = [
     Op(
         "max_pool",
@@ -292,77 +295,24 @@ TABLE = [
         for name, rank in (("batch_norm", None), ("batch_norm2d", 2), ("batch_norm3d", 3), ("batch_norm4d", 4))
     ],
     Op("local_response_normalization", _responding, _local_response, ulps=32, gradients=(0,)),
-    Op(
-        "losses.absolute_difference",
-        _lost(),
-        _loss(lambda a, b: np.abs(a - b)),
-        ulps=16,
-        size=_loss_size,
-        gradients=(0, 1),
-        gradient_differs=_KINK,
-        differs=_ALL_WEIGHTS_ZERO,
-    ),
-    Op(
-        "losses.mean_squared_error",
-        _lost(),
-        _loss(lambda a, b: np.square(a - b)),
-        ulps=16,
-        size=_loss_size,
-        gradients=(0, 1),
-        differs=_ALL_WEIGHTS_ZERO,
-    ),
-    Op(
-        "losses.hinge_loss",
-        _lost(),
-        _loss(lambda a, b: np.maximum(0, 1 - (2 * a - 1) * b)),
-        ulps=16,
-        size=_loss_size,
-        gradients=(0, 1),
-        differs=_ALL_WEIGHTS_ZERO,
-    ),
-    Op(
-        "losses.huber_loss",
-        _lost(-3, 3, 1.5),
-        _loss(_huber),
-        ulps=16,
-        size=_loss_size,
-        gradients=(0, 1),
-        differs=_ALL_WEIGHTS_ZERO,
-    ),
-    Op(
-        "losses.log_loss",
-        _lost(0.125, 0.875, 0.0078125),
-        _loss(_log_loss),
-        ulps=16,
-        size=_loss_size,
-        gradients=(0, 1),
-        differs=_ALL_WEIGHTS_ZERO,
-    ),
-    Op(
-        "losses.sigmoid_cross_entropy",
-        _lost(-20, 20, 0.125),
-        _loss(_sigmoid_cross_entropy),
-        ulps=16,
-        size=_loss_size,
-        gradients=(1,),
-        differs=_ALL_WEIGHTS_ZERO,
-    ),
-    Op(
+    _lossy("losses.absolute_difference", _lost(), _loss(lambda a, b: np.abs(a - b)), gradient_differs=_KINK),
+    _lossy("losses.mean_squared_error", _lost(), _loss(lambda a, b: np.square(a - b))),
+    _lossy("losses.hinge_loss", _lost(), _loss(lambda a, b: np.maximum(0, 1 - (2 * a - 1) * b))),
+    _lossy("losses.huber_loss", _lost(-3, 3, 1.5), _loss(_huber)),
+    _lossy("losses.log_loss", _lost(0.125, 0.875, 0.0078125), _loss(_log_loss)),
+    _lossy("losses.sigmoid_cross_entropy", _lost(-20, 20, 0.125), _loss(_sigmoid_cross_entropy), gradients=(1,)),
+    _lossy(
         "losses.softmax_cross_entropy",
         _rows(lambda d, rank: (0.125,), keep=False),
         _loss(_softmax_cross_entropy),
-        ulps=16,
-        size=_loss_size,
+        gradients=(),
         differs=_TWO_AXES + _ALL_WEIGHTS_ZERO,
     ),
-    Op(
+    _lossy(
         "losses.cosine_distance",
         _rows(lambda d, rank: (rank - 1,), keep=True),
         _cosine,
-        ulps=16,
         size=lambda a, b, *rest: 1 + _loss_size(a, b),
-        gradients=(0, 1),
-        differs=_ALL_WEIGHTS_ZERO,
     ),
     Op(
         "losses.compute_weighted_loss",
