@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +10,8 @@ import numpy as np
 import pytest
 
 import varigrad as vg
+
+from .models import line
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(21, 5)).astype(np.float32)
@@ -36,14 +37,6 @@ def weights(model):
 def assert_equal_weights(a, b):
     for ours, theirs in zip(weights(a), weights(b), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-def line(value=0.0, units=1):
-    """A dense layer on one number, without bias, whose weight starts at `value`."""
-    initializer = vg.initializers.constant(value=value)
-    return vg.sequential(
-        layers=[vg.layers.dense(units=units, use_bias=False, kernel_initializer=initializer, input_shape=[1])]
-    )
 
 
 # The loop by hand
@@ -172,86 +165,6 @@ def test_a_loss_of_ones_own_that_gives_no_loss_is_named(result, message):
             run([1.0, 2.0], [1.0, 2.0])
 
 
-# Weights of samples
-
-
-def test_sample_weights_multiply_losses_whose_sum_is_divided_by_the_samples():
-    for loss in ("mean_squared_error", vg.losses.mean_squared_error):
-        model = line()
-        model.compile(optimizer=vg.train.sgd(0.0), loss=loss, metrics=["mae"], weighted_metrics=["mae"])
-        history = model.fit([1, 2, 3], [1, 2, 3], sample_weight=[1, 1, 0], verbose=0).history
-        assert history["loss"] == [pytest.approx(5 / 3)]
-        assert history["mae_0"] == [2.0]
-        assert history["mae_1"] == [1.5]
-        assert model.evaluate([1, 2, 3], [1, 2, 3], sample_weight=[1, 1, 0])[0].item() == pytest.approx(5 / 3)
-        assert model.train_on_batch([1, 2, 3], [1, 2, 3], sample_weight=[1, 1, 0])[0] == pytest.approx(5 / 3)
-
-
-def test_a_sample_of_weight_0_does_not_count_even_if_its_loss_is_infinite():
-    model = line()
-    model.compile(optimizer=vg.train.sgd(0.5), loss="mean_squared_error")
-    model.fit([[1.0], [2.0]], [[1.0], [np.inf]], sample_weight=[1.0, 0.0], verbose=0)
-    np.testing.assert_array_equal(weights(model)[0], [[0.5]])
-
-
-def test_weights_of_steps():
-    model = vg.sequential(layers=[vg.layers.activation(activation="linear", input_shape=[2, 1]), unit()])
-    model.compile(optimizer=vg.train.sgd(0.0), loss="mean_squared_error")
-    x = np.array([[[1.0], [2.0]], [[3.0], [4.0]]])
-    history = model.fit(x, np.zeros_like(x), sample_weight=[[1, 0], [0, 0.5]], verbose=0).history
-    assert history["loss"] == [(1 + 8) / 4]
-    assert model.fit(x, np.zeros_like(x), sample_weight=[1, 0], verbose=0).history["loss"] == [(1 + 4) / 4]
-
-
-def unit():
-    return vg.layers.dense(units=1, kernel_initializer="ones", use_bias=False)
-
-
-def test_weights_by_output_and_of_classes_multiply():
-    x = vg.input(shape=[1])
-    model = vg.model(
-        inputs=x,
-        outputs=[
-            vg.layers.dense(units=1, name="amount", kernel_initializer="ones", use_bias=False)(x),
-            vg.layers.dense(units=2, name="kind", activation="softmax", kernel_initializer="zeros")(x),
-        ],
-    )
-    model.compile(optimizer=vg.train.sgd(0.0), loss=["mean_squared_error", "sparse_categorical_crossentropy"])
-    targets = [[0.0, 0.0], [0, 1]]
-    history = model.fit(
-        [1.0, 2.0],
-        targets,
-        sample_weight={"amount": [1.0, 0.0], "kind": [2.0, 1.0]},
-        class_weight={"kind": {0: 10, 1: 1}},
-        verbose=0,
-    ).history
-    assert history["amount_loss"] == [0.5]
-    assert history["kind_loss"] == [pytest.approx(21 / 2 * np.log(2))]
-
-
-@pytest.mark.parametrize("labels", [[0, 1, 1], [[1, 0], [0, 1], [0, 1]]], ids=["numbers", "one-hot"])
-def test_class_weights(labels):
-    model = vg.sequential(
-        layers=[vg.layers.dense(units=2, activation="softmax", kernel_initializer="zeros", input_shape=[1])]
-    )
-    sparse = not isinstance(labels[0], list)
-    loss = "sparse_categorical_crossentropy" if sparse else "categorical_crossentropy"
-    model.compile(optimizer=vg.train.sgd(0.0), loss=loss)
-    history = model.fit([1, 2, 3], labels, class_weight={0: 10, 1: 1}, verbose=0).history
-    assert history["loss"] == [pytest.approx(2.7725887)]
-    with pytest.raises(ValueError, match="no weight for class 1"):
-        model.fit([1, 2, 3], labels, class_weight={0: 10}, verbose=0)
-
-
-def test_masked_steps_do_not_count():
-    model = vg.sequential(layers=[vg.layers.masking(mask_value=0.0, input_shape=[4, 1])])
-    model.add(vg.layers.time_distributed(layer=unit()))
-    model.compile(optimizer=vg.train.sgd(0.0), loss="mean_squared_error", metrics=["mae"])
-    x = np.array([1.0, 2.0, 0.0, 0.0]).reshape(1, 4, 1)
-    history = model.fit(x, np.zeros_like(x), validation_data=(x, np.zeros_like(x)), verbose=0).history
-    assert history == {"loss": [2.5], "mae": [1.5], "val_loss": [2.5], "val_mae": [1.5]}
-
-
 # Validation
 
 
@@ -262,26 +175,6 @@ def test_validation_split_takes_the_tail_before_shuffling():
         history = model.fit([1, 2, 3, 10], [1, 2, 3, 10], validation_split=0.25, shuffle=True, verbose=0).history
     assert history == {"loss": [pytest.approx(14 / 3)], "val_loss": [100.0]}
     assert told[0].filename == __file__
-
-
-@pytest.mark.parametrize("kind", ["numbers", "one-hot", "values"])
-def test_sorted_data_brings_a_warning_and_shuffled_data_none(kind):
-    labels = np.repeat(np.arange(5), 20)
-    y = {"numbers": labels, "one-hot": np.eye(5)[labels], "values": labels + 0.5}[kind]
-    model = vg.sequential(layers=[vg.layers.dense(units=5, activation="softmax", input_shape=[1])])
-    loss = {"numbers": "sparse_categorical_crossentropy", "one-hot": "categorical_crossentropy", "values": distance}[
-        kind
-    ]
-    model.compile(optimizer="sgd", loss=loss)
-    x = np.ones(100)
-    with pytest.warns(UserWarning, match="as if the data were sorted"):
-        model.fit(x, y, validation_split=0.2, verbose=0)
-    order = np.random.default_rng(0).permutation(100)
-    model.fit(x, y[order], validation_split=0.2, verbose=0)
-
-
-def distance(y, p):
-    return (y - p.sum(-1, True)).square().mean(-1)
 
 
 def test_validation_steps_take_batches_from_the_first_on_each_time():
@@ -406,34 +299,6 @@ def test_the_optimizer_clips_in_fit(clip, step):
 # What goes wrong
 
 
-def test_a_diverging_fit_says_so_and_a_converging_one_does_not():
-    y = [1.0, 4.0, 7.0, 10.0, 91.0]
-    model = vg.sequential(layers=[vg.layers.dense(units=1, kernel_initializer="zeros", input_shape=[1])])
-    model.compile(optimizer="sgd", loss="mean_squared_error")
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", UserWarning)
-        history = model.fit([0, 1, 2, 3, 30], y, epochs=60, batch_size=5, shuffle=False, verbose=0).history["loss"]
-    assert [warning.filename for warning in told] == [__file__]
-    for hint in ("the loss keeps rising (1689, ", "scale the inputs", "smaller learning rate"):
-        assert hint in str(told[0].message)
-    np.testing.assert_allclose(history[:2], [1689.4, 11965.4], rtol=1e-4)
-    assert np.isinf(history[59])
-
-    model = vg.sequential(layers=[vg.layers.dense(units=1, kernel_initializer="zeros", input_shape=[1])])
-    model.compile(optimizer="sgd", loss="mean_squared_error")
-    y = [1.0, 4.0, 7.0, 10.0, 31.0]
-    history = model.fit([0, 1, 2, 3, 10], y, epochs=60, batch_size=5, shuffle=False, verbose=0).history["loss"]
-    assert history[0] == pytest.approx(225.4)
-    assert history[59] == pytest.approx(0.0475, rel=1e-2)
-
-
-def test_a_loss_that_is_not_finite_brings_a_warning():
-    model = line()
-    model.compile(optimizer="sgd", loss="mean_squared_error")
-    with pytest.warns(UserWarning, match=r"the loss became NaN in epoch 1\. Look for NaN in the data"):
-        model.fit([np.nan], [1.0], verbose=0)
-
-
 def test_ctrl_c_ends_training_after_the_batch_and_leaves_model_and_history_whole():
     model = line()
     model.compile(optimizer=vg.train.sgd(0.1), loss="mean_squared_error")
@@ -504,13 +369,6 @@ def test_wrong_arguments_are_named(arguments, options, message):
         np.testing.assert_array_equal(a, b)
 
 
-def test_weights_do_not_fit_a_scalar_loss():
-    model = line()
-    model.compile(optimizer="sgd", loss=lambda y, p: (y - p).square().mean())
-    with pytest.raises(ValueError, match=r"the loss of .* needs a loss for each sample, not a scalar"):
-        model.fit([1.0, 2.0], [1.0, 2.0], sample_weight=[1.0, 0.0], verbose=0)
-
-
 def test_class_numbers_and_one_hot_rows_each_want_their_loss():
     model = vg.sequential(layers=[vg.layers.dense(units=3, activation="softmax", input_shape=[1])])
     model.compile(optimizer="sgd", loss="categorical_crossentropy")
@@ -559,7 +417,7 @@ def test_inputs_and_targets_of_many_kinds(form):
     assert model.fit(x, y, verbose=0).history["loss"] == [pytest.approx((4 + 25 + 64) / 3)]
 
 
-# State, masks and printing
+# State, printing, threads
 
 
 def test_a_stateful_model_needs_full_batches_and_keeps_its_state_between_them():
@@ -584,17 +442,6 @@ def test_a_stateful_model_needs_full_batches_and_keeps_its_state_between_them():
         make(True).fit(np.ones([3, 1, 1]), np.ones(3), batch_size=2, verbose=0)
 
 
-def test_masks_and_weights_count_together():
-    model = vg.sequential(layers=[vg.layers.masking(mask_value=0.0, input_shape=[3, 1])])
-    model.add(vg.layers.time_distributed(layer=unit()))
-    model.compile(optimizer=vg.train.sgd(0.0), loss="mean_squared_error", metrics=["mae"], weighted_metrics=["mae"])
-    x = np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 0.0]])[..., None]
-    history = model.fit(x, np.zeros_like(x), sample_weight=[1.0, 3.0], verbose=0).history
-    assert history["loss"] == [pytest.approx((1 + 4 + 3 * 9) / 3)]  # three steps count
-    assert history["mae_0"] == [pytest.approx((1 + 2 + 3) / 3)]
-    assert history["mae_1"] == [pytest.approx((1 + 2 + 3 * 3) / (1 + 1 + 3))]
-
-
 def test_evaluate_may_print_what_it_returns(capsys):
     model = line()
     model.compile(loss="mean_squared_error", metrics=["mae"])
@@ -608,23 +455,6 @@ def test_a_dataset_given_to_fit_is_told_where_it_belongs():
     for method in (model.fit, model.evaluate):
         with pytest.raises(ValueError, match="for an iterable of batches there are fit_dataset and evaluate_dataset"):
             method([([1.0], [1.0])])
-
-
-def test_class_weights_do_not_count_in_the_validation_split_and_sample_weights_do():
-    model = vg.sequential(
-        layers=[vg.layers.dense(units=2, activation="softmax", kernel_initializer="zeros", input_shape=[1])]
-    )
-    model.compile(optimizer=vg.train.sgd(0.0), loss="sparse_categorical_crossentropy")
-    history = model.fit(
-        np.ones(4),
-        [0, 1, 0, 1],
-        sample_weight=[1, 1, 1, 3],
-        class_weight={0: 10, 1: 1},
-        validation_split=0.5,
-        verbose=0,
-    ).history
-    assert history["loss"] == [pytest.approx(11 / 2 * np.log(2))]
-    assert history["val_loss"] == [pytest.approx(4 / 2 * np.log(2))]
 
 
 def test_outputs_of_one_layer_have_losses_of_their_own():
@@ -652,23 +482,6 @@ def test_two_threads_train_two_models_as_one_after_the_other_would():
         assert history == its_history
         for ours, theirs in zip(values, its_values, strict=True):
             np.testing.assert_array_equal(ours, theirs)
-
-
-def test_noise_about_a_small_loss_brings_no_warning():
-    losses = [0.0059, 0.008, 0.01, 0.0216, 0.03, 0.008]
-    model = line()
-    model.compile(optimizer=vg.train.sgd(0.0), loss=lambda y, p: (p * 0.0).sum(-1) + y.sum(-1))
-    targets = [(np.ones([1, 1]), np.array([[loss]])) for loss in losses]
-    history = model.fit_dataset(targets, epochs=6, batches_per_epoch=1, verbose=0).history
-    assert history["loss"] == pytest.approx(losses)
-
-
-def test_a_loss_that_rises_by_the_same_factor_brings_a_warning_in_the_end():
-    model = line()
-    model.compile(optimizer=vg.train.sgd(0.0), loss=lambda y, p: (p * 0.0).sum(-1) + y.sum(-1))
-    targets = [(np.ones([1, 1]), np.array([[1.5**epoch]])) for epoch in range(9)]
-    with pytest.warns(UserWarning, match=r"keeps rising \(7.594, 11.39, 17.09, 25.63\)"):
-        model.fit_dataset(targets, epochs=9, batches_per_epoch=1, verbose=0)
 
 
 def test_a_model_that_was_fitted_is_free_without_a_search_for_garbage():
