@@ -48,6 +48,11 @@ def assert_close(found, expected, rtol=2e-4):
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-6)
 
 
+def assert_same_sums(found, expected):
+    """Sums in another order differ by so much of their terms, which are about 1, also where these all but cancel."""
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
 def compilations(model):
     return model.step_with(model.optimizer).compilations
 
@@ -408,13 +413,13 @@ def test_an_accumulating_optimizer_is_due_after_its_batches():
 def test_evaluation_and_prediction_are_compiled_too():
     eager, model = stack(jit=False, metrics=["mae", "auc"]), stack(metrics=["mae", "auc"])
     for _ in range(2):
-        np.testing.assert_allclose(model.predict(X, batch_size=4).numpy(), eager.predict(X).numpy(), rtol=1e-6)
+        assert_same_sums(model.predict(X, batch_size=4).numpy(), eager.predict(X).numpy())
         np.testing.assert_allclose(
             [value.item() for value in model.evaluate(X, Y, batch_size=4)],
             [value.item() for value in eager.evaluate(X, Y, batch_size=4)],
             rtol=1e-5,
         )
-    np.testing.assert_allclose(model.predict_on_batch(X[:4]).numpy(), eager.predict_on_batch(X[:4]).numpy(), rtol=1e-6)
+    assert_same_sums(model.predict_on_batch(X[:4]).numpy(), eager.predict_on_batch(X[:4]).numpy())
     assert model.evaluation_step().compilations == model.prediction_step().compilations == 2
     assert eager.evaluation_step().compilations == eager.prediction_step().compilations == 0
 
@@ -429,7 +434,7 @@ def test_a_compiled_prediction_follows_the_weights_and_can_be_differentiated():
     by_prediction = vg.variable_grads(lambda: model.predict(X).sum())
     by_call = vg.variable_grads(lambda: model(X).sum())
     for name, gradient in by_call.grads.items():
-        np.testing.assert_allclose(by_prediction.grads[name].numpy(), gradient.numpy(), rtol=1e-6)
+        assert_same_sums(by_prediction.grads[name].numpy(), gradient.numpy())
 
 
 @pytest.mark.usefixtures("soon")
@@ -446,4 +451,4 @@ def test_two_threads_train_two_models_and_predict_with_one():
     with ThreadPoolExecutor(2) as pool:
         for history, weights, predicted in pool.map(work, range(4)):
             assert_close((history, weights), alone)
-            np.testing.assert_allclose(predicted, expected, rtol=1e-6)
+            assert_same_sums(predicted, expected)
