@@ -118,6 +118,15 @@ def test_no_path_from_the_argument_names_its_position():
         vg.grads(lambda a, b: a * 2.0)([vg.scalar(1.0), vg.scalar(2.0)])
 
 
+def test_a_function_of_more_arguments_than_are_given_says_what_differentiates_it():
+    with pytest.raises(TypeError, match=r"grad: f does not take 1 arguments .*'b'\); vg\.grads\(f\)\(\[a, b\]\)"):
+        vg.grad(lambda a, b: a * b)(vg.scalar(1.0), vg.scalar(2.0))
+    with pytest.raises(TypeError, match="grads: f does not take 2 arguments"):
+        vg.grads(lambda a: a)([vg.scalar(1.0), vg.scalar(2.0)])
+    with pytest.raises(TypeError, match=r"^add: b holds object"):
+        vg.grad(lambda a: a + object())(vg.scalar(1.0))
+
+
 def test_what_f_returns_must_be_a_tensor():
     with pytest.raises(TypeError, match="f must return a tensor, got float"):
         vg.grad(lambda x: 3.0)(vg.scalar(1.0))

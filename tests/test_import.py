@@ -3,12 +3,15 @@
 import copy
 import inspect
 import pickle
+import re
 import subprocess
 import sys
+from operator import attrgetter
 
 import pytest
 
 import varigrad as vg
+from varigrad import elsewhere
 
 
 def run(program):
@@ -65,10 +68,38 @@ def test_names_in_camel_case_are_answered_with_those_here(namespace, name, here)
     assert getattr(where, here) is not None
 
 
-@pytest.mark.parametrize("name", ["adamw", "AdamW"])
-def test_a_name_of_another_library_is_answered_with_what_stands_for_it(name):
-    with pytest.raises(AttributeError, match=r"; it is vg\.train\.adam\(…, weight_decay=…\) here$"):
-        getattr(vg.train, name)
+@pytest.mark.parametrize(
+    ("namespace", "name", "here"),
+    [
+        ("train", "AdamW", "vg.train.adam(…, weight_decay=…)"),
+        ("vg", "concatenate", "vg.concat"),
+        ("vg", "take_along_axis", "vg.gather(x, indices, axis, batch_dims)"),
+        ("losses", "cross_entropy", "vg.losses.softmax_cross_entropy(vg.one_hot(labels, classes), logits)"),
+    ],
+)
+def test_a_name_of_another_library_is_answered_with_what_stands_for_it(namespace, name, here):
+    with pytest.raises(AttributeError, match=f"; it is {re.escape(here)} here$"):
+        getattr(vg if namespace == "vg" else getattr(vg, namespace), name)
+
+
+def test_what_stands_for_names_of_other_libraries_is_there():
+    for table, owner in ((elsewhere.FUNCTIONS, vg), (elsewhere.TENSORS, vg.Variable)):
+        for name, meant in table.items():
+            for path in re.findall(r"vg(?:\.\w+)+", meant):
+                assert attrgetter(path.removeprefix("vg."))(vg), path
+            for method in re.findall(r"it is (\w+) here", meant):
+                assert hasattr(owner, method), method
+            assert name == name.lower().replace("_", "")
+
+
+def test_an_optimizer_says_what_stands_for_the_methods_of_others():
+    with pytest.raises(AttributeError, match=r"^AdamOptimizer has no attribute 'zero_grad'; gradients are new each"):
+        vg.train.adam().zero_grad()
+    with pytest.raises(
+        AttributeError, match=r"^SGDOptimizer has no attribute 'applyGradients'; it is 'apply_gradients'"
+    ):
+        vg.train.sgd(0.1).applyGradients({})
+    assert not hasattr(vg.train.sgd(0.1), "colour")
 
 
 def test_modules_are_inspected_and_copied_as_any_other():

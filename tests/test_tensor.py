@@ -57,6 +57,44 @@ def test_reading_and_writing_a_weight_as_in_a_layer_of_tensorflow_js_is_hinted_a
         vg.tensor([1.0]).read  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("detach", r"vg\.stop_gradient\(x\)"),
+        ("view", "reshape"),
+        ("astype", "'as_type'"),
+        ("argmax", "'arg_max'"),
+        ("requires_grad", r"vg\.variable_grads\(f\)"),
+    ],
+)
+def test_an_attribute_of_another_library_is_answered_with_what_stands_for_it(name, here):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'; .*{here}"):
+        getattr(vg.tensor([1.0]), name)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], 3.0, vg.tensor([1.0])])
+def test_tensors_and_variables_are_made_by_functions(values):
+    with pytest.raises(TypeError, match=r"^Tensor: made by vg\.tensor\(values\), got "):
+        vg.Tensor(values)
+    with pytest.raises(TypeError, match=r"^Variable: made by vg\.variable\(values\), got "):
+        vg.Variable(values)
+
+
+def test_assigning_to_a_part_says_what_to_do():
+    x, w = vg.tensor([1.0, 2.0]), vg.variable([1.0, 2.0])
+    for each, kind in ((x, "Tensor"), (w, "Variable")):
+        with pytest.raises(TypeError, match=f"^{kind}: is not changed in place; vg.where"):
+            each[0] = 3.0
+
+
+def test_the_attribute_t_is_the_transpose():
+    x = vg.tensor(np.arange(24.0).reshape([2, 3, 4]))
+    np.testing.assert_array_equal(x.T.numpy(), x.numpy().T)
+    w = vg.variable([[1.0, 2.0]])
+    assert vg.grad(lambda x: (x.T @ w.T.T).sum())(vg.tensor([[1.0, 1.0]])).tolist() == [[3.0, 3.0]]
+    assert vg.jit(lambda x: x.T + 0)(vg.tensor([[1.0, 2.0]])).tolist() == [[1.0], [2.0]]
+
+
 # Reading values
 
 

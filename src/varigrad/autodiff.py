@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -141,7 +142,13 @@ def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: A
     sources = [run_kernel("Identity", (convert(x, op, f"args[{i}]"),)) for i, x in enumerate(args)]
     tape = Tape(sources)
     with observing(tape):
-        value = f(*sources)
+        try:
+            value = f(*sources)
+        except TypeError as error:
+            if _takes(f, len(sources)):
+                raise
+            several = "; vg.grads(f)([a, b]) differentiates for each of several" if len(sources) == 1 else ""
+            raise TypeError(f"{op}: f does not take {len(sources)} arguments ({error}){several}") from error
     if not isinstance(value, Tensor):
         raise TypeError(f"{op}: f must return a tensor, got {type(value).__name__}")
     if dy is None:
@@ -170,6 +177,17 @@ def _differentiate(op: str, f: Callable[..., Tensor], args: Sequence[Any], dy: A
                 )
             found[position] = run_kernel("ZerosLike", (_ones_like(source),))
     return ValueAndGrads(value, cast("list[Tensor]", found))
+
+
+def _takes(f: Callable[..., Any], count: int) -> bool:
+    """Whether a function may be called with so many arguments, as far as it tells."""
+    try:
+        inspect.signature(f).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:  # a built-in function that does not tell
+        return True
+    return True
 
 
 def variable_grads(f: Callable[[], Any], var_list: Sequence[Variable] | None = None) -> VariableGrads:

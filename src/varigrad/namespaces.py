@@ -10,12 +10,9 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from varigrad.keywords import snake_case
+from varigrad.elsewhere import FUNCTIONS, answer
 
 __all__ = ["answer_names", "no_such_name"]
-
-# Names that other libraries have, by their spelling in small letters, and what stands for them here.
-_OF_OTHERS = {"adamw": "vg.train.adam(…, weight_decay=…)", "detach": "vg.stop_gradient"}
 
 
 def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
@@ -24,8 +21,7 @@ def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError
     >>> no_such_name("varigrad.train", "rmsProp", ["RMSPropOptimizer", "rmsprop", "sgd"])
     AttributeError("module 'varigrad.train' has no attribute 'rmsProp'; it is 'rmsprop' here")
     """
-    hint = "" if name.startswith("_") else _by_rule(name, known)
-    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+    return AttributeError(f"module {module!r} has no attribute {name!r}{answer(name, known, FUNCTIONS)}")
 
 
 def answer_names(**namespaces: ModuleType) -> None:
@@ -52,14 +48,3 @@ def _answer(public: str, module: ModuleType) -> None:
     names["__getattr__"] = missing
     if shown is not None:
         names["__dir__"] = lambda: sorted(shown)
-
-
-def _by_rule(name: str, known: Iterable[str]) -> str:
-    """The name that differs in spelling alone: that of a class if such a one was asked for, else that of a function."""
-    spelling = name.replace("_", "").lower()
-    alike = [each for each in known if each.replace("_", "").lower() == spelling]
-    snake = snake_case(name)
-    alike.sort(key=lambda each: (each != snake, each[0].isupper() != name[0].isupper(), each))
-    if alike:
-        return f"; it is {alike[0]!r} here"
-    return f"; it is {_OF_OTHERS[spelling]} here" if spelling in _OF_OTHERS else ""

@@ -18,6 +18,7 @@ import numpy as np
 from varigrad.callers import call_site
 from varigrad.changes import count_change
 from varigrad.dtypes import Array, DType, dtype_name
+from varigrad.elsewhere import TENSORS, answer
 from varigrad.errors import DisposedError
 from varigrad.observe import OBSERVERS
 from varigrad.printing import format_shape, tensor_text
@@ -69,6 +70,9 @@ class Tensor(TensorMethods):
     id: int
 
     def __init__(self, storage: Array) -> None:
+        if storage.__class__ is not _ARRAY and not isinstance(storage, _ARRAY):
+            name = type(self).__name__
+            raise TypeError(f"{name}: made by vg.{name.lower()}(values), got {storage!r:.100}")
         self.storage = storage
         self.id = _next_id()
 
@@ -257,10 +261,9 @@ class Tensor(TensorMethods):
                 f"{_describe(self)} was disposed at {self._disposed_at} and cannot be used any more; "
                 "keep it with vg.keep, or return it from the tidy that made it"
             )
-        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
-        hint = f"; it is {snake!r} here" if snake != name and hasattr(type(self), snake) else ""
-        if isinstance(self, Variable):
-            hint = _HINTS_OF_WEIGHTS.get(name, hint)
+        hint = _HINTS_OF_WEIGHTS.get(name, "") if isinstance(self, Variable) else ""
+        if not hint and not name.startswith("_"):
+            hint = answer(name, dir(type(self)), TENSORS)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -273,6 +276,7 @@ class Tensor(TensorMethods):
         return Tensor(self.numpy())
 
 
+_ARRAY = np.ndarray
 # The weights of a layer are no tensors in TensorFlow.js, and here they are.
 _HINTS_OF_WEIGHTS = {
     "read": "; a variable is a tensor, take it as it is, or clone() it",

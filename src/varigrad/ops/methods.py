@@ -165,6 +165,12 @@ class TensorMethods:
     expand_dims = shaping.expand_dims
     squeeze = shaping.squeeze
     transpose = shaping.transpose
+
+    @property
+    def T(self) -> Tensor:
+        """This tensor with its axes in the opposite order."""
+        return shaping.transpose(cast("Tensor", self))
+
     broadcast_to = shaping.broadcast_to
     flatten = shaping.flatten
     reshape_as = shaping.reshape_as
@@ -199,6 +205,12 @@ class TensorMethods:
     unsorted_segment_sum = segment.unsorted_segment_sum
     unique = segment.unique
     __getitem__ = indexing.get_item
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            f"{type(self).__name__}: is not changed in place; vg.where(mask, value, x) and "
+            "vg.tensor_scatter_update(x, indices, values) give a new tensor, which a variable takes by assign"
+        )
 
     def __iter__(self) -> Iterator[Tensor]:
         """The slices along the first axis; one kernel makes all of them, and their gradient."""
@@ -346,7 +358,7 @@ def _install() -> None:
     bases: list[Any] = [Tensor.__bases__[0], Variable.__bases__[0]]
     for base, methods in zip(bases, (TensorMethods, VariableMethods), strict=True):
         for name, method in vars(methods).items():
-            if callable(method):
+            if callable(method) or isinstance(method, property):
                 setattr(base, name, method)
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 
 from varigrad.dtypes import Array
+from varigrad.elsewhere import OPTIMIZERS, answer
 from varigrad.engine import make_tensor
 from varigrad.errors import DisposedError
 from varigrad.keywords import arguments_by_name, snake_case, suggestion, takes_options
@@ -69,6 +70,11 @@ class StoredOptimizer:
             known = [*self.hyperparameters, *_OPTIONS]
             raise AttributeError(f"{self.class_name}: has no attribute {name!r}{suggestion(name, known)}")
         object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only when normal lookup fails.
+        hint = "" if name.startswith("_") else answer(name, dir(type(self)), OPTIMIZERS)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
     def _has_place_for(self, name: str) -> bool:
         """Whether an attribute means anything: those of an optimizer of one's own may have any name."""
