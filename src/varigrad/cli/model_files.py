@@ -14,7 +14,8 @@ import varigrad as vg
 from varigrad.cli.errors import CommandError
 from varigrad.dtypes import Array
 from varigrad.errors import VariGradError
-from varigrad.io.compatibility import for_tensorflow_js, tensorflow_js_problems
+from varigrad.io.compatibility import tensorflow_js_problems
+from varigrad.io.for_tensorflow_js import for_tensorflow_js
 from varigrad.io.training_json import losses_unknown_to_tensorflow_js
 
 __all__ = ["ModelPath", "open_model", "random_inputs", "readable_size", "tensorflow_js_report"]
@@ -45,7 +46,7 @@ def tensorflow_js_report(model: vg.layers.LayersModel) -> list[str]:
     """What TensorFlow.js cannot open of a model, or computes otherwise, a line for each."""
     lines: list[str] = []
     stored = for_tensorflow_js(model.to_json(return_string=False), model)
-    for layer, opens, reason in tensorflow_js_problems(stored):
+    for layer, opens, reason in tensorflow_js_problems(stored, model):
         lines.append(f"TensorFlow.js {'gives other results' if opens else 'cannot open it'}: {layer}: {reason}")
     if model.is_compiled:
         lines.extend(

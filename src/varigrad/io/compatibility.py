@@ -1,4 +1,4 @@
-"""What TensorFlow.js 4.22 opens of a model, what it would compute otherwise, and what can be written for it instead."""
+"""What TensorFlow.js 4.22 does not open of a model, and what it would compute otherwise."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from varigrad.callers import warn_caller
 from varigrad.errors import CompatibilityWarning
-from varigrad.io.weights import ModelFileError
 
-__all__ = ["Problem", "complete_from_weights", "for_tensorflow_js", "tensorflow_js_problems", "warn_of_problems"]
+__all__ = ["Problem", "tensorflow_js_problems", "warn_of_problems"]
 
 Config: TypeAlias = Mapping[str, Any]
 
@@ -81,6 +80,14 @@ def _all(*conditions: Callable[[Config], bool]) -> Callable[[Config], bool]:
     return lambda config: all(condition(config) for condition in conditions)
 
 
+def _narrower(config: Config) -> bool:
+    """Whether padded windows leave out what lies between them."""
+    sizes, strides = config.get("kernel_size", config.get("pool_size")), config.get("strides")
+    if config.get("padding") != "same" or not isinstance(sizes, list) or not isinstance(strides, list):
+        return False
+    return any(size < stride for size, stride in zip(cast("list[int]", sizes), cast("list[int]", strides)))
+
+
 _AREAS = _Limit(_given("half_pixel_centers"), True, "it lays pixels otherwise when it resizes bilinearly")
 _RESET_AFTER = _Limit(_given("reset_after"), False, "its GRU has no reset_after")
 _CAUSAL = _Limit(_equal("padding", "causal"), False, "it has no causal padding")
@@ -94,6 +101,7 @@ _BIASED_FIRST = _Limit(
     False,
     "its SeparableConv2D adds the bias along another axis than channels_first",
 )
+_NARROW = _Limit(_narrower, True, "it pads windows that are smaller than their strides wrongly in three dimensions")
 _DILATED = _Limit(_unless("dilation_rate", 1, [1, 1]), True, "its DepthwiseConv2D passes over dilation_rate")
 _LONGER = _Limit(_unless("output_padding"), True, "its transposed convolutions have no output_padding")
 _GROUPED = _Limit(_unless("groups", 1), False, "its convolutions have no groups")
@@ -109,12 +117,13 @@ _ALPHA = _Limit(_unless("alpha", 1.0), False, "its ELU layer has alpha 1 alone")
 _SLOPE = _Limit(_given("negative_slope"), True, "its ReLU layer has no negative_slope")
 _THRESHOLD = _Limit(_given("threshold"), True, "its ReLU layer has no threshold")
 _LIMITS: dict[str, tuple[_Limit, ...]] = {
+    "AveragePooling3D": (_NARROW,),
     "CategoryEncoding": (_IN_NO_MODEL,),
     "CenterCrop": (_IN_NO_MODEL,),
     "Conv1D": (_CAUSAL, _FIRST, _GROUPED),
     "Conv2D": (_GROUPED,),
     "Conv2DTranspose": (_LONGER,),
-    "Conv3D": (_GROUPED,),
+    "Conv3D": (_GROUPED, _NARROW),
     "Conv3DTranspose": (_LONGER,),
     "ConvLSTM2D": (_ZEROS, _TWICE),
     "DepthwiseConv2D": (_DILATED,),
@@ -126,6 +135,7 @@ _LIMITS: dict[str, tuple[_Limit, ...]] = {
     "GlobalMaxPooling1D": (_KEPT,),
     "GlobalMaxPooling2D": (_KEPT,),
     "LSTM": (_ZEROS, _TWICE),
+    "MaxPooling3D": (_NARROW,),
     "RNN": (_ZEROS, _TWICE),
     "RandomWidth": (_IN_NO_MODEL,),
     "ReLU": (_SLOPE, _THRESHOLD),
@@ -136,14 +146,48 @@ _LIMITS: dict[str, tuple[_Limit, ...]] = {
 }
 
 
-def tensorflow_js_problems(stored: Config) -> list[Problem]:
+def tensorflow_js_problems(stored: Config, model: Any) -> list[Problem]:
     """What in a model TensorFlow.js cannot open, or computes otherwise.
 
     Args:
-        stored: The model's stored form here, as `model.to_json` gives it.
+        stored: The model's stored form, as it is to be written for TensorFlow.js.
+        model: The model, which knows the shapes of its tensors.
     """
     masked = any(_makes_mask(each) for each in _objects(stored))
-    return [problem for problem in _problems(stored) if masked or problem.reason != _ZEROS.reason]
+    problems = [problem for problem in _problems(stored) if masked or problem.reason != _ZEROS.reason]
+    return [*problems, *_problems_of_shapes(model)]
+
+
+def _problems_of_shapes(model: Any) -> Iterator[Problem]:
+    """What the shapes of a model's tensors tell."""
+    for layer in model.layers:
+        if hasattr(layer, "layers"):
+            yield from _problems_of_shapes(layer)
+        ranks = {len(x.shape) for node in layer.inbound_nodes for x in node.inputs}
+        for limit in _LIMITS_OF_RANKS.get(layer.class_name, ()):
+            if any(limit.applies({"rank": rank, "axis": getattr(layer, "axis", None)}) for rank in ranks):
+                yield Problem(layer.name, limit.opens, limit.reason)
+
+
+def _not_last(config: Config) -> bool:
+    """Whether a single axis is another than the last."""
+    rank, axis = config["rank"], config["axis"]
+    axes = [axis] if isinstance(axis, int) else cast("Sequence[int]", axis)
+    return len(axes) == 1 and axes[0] % rank != rank - 1
+
+
+def _many_axes(config: Config) -> bool:
+    return config["rank"] > 4
+
+
+# By the rank of the inputs, and the axis that the layer was made with.
+_LIMITS_OF_RANKS: dict[str, tuple[_Limit, ...]] = {
+    "BatchNormalization": (
+        _Limit(_many_axes, False, "its batch normalization takes inputs of up to 4 axes"),
+        _Limit(_not_last, True, "its batch normalization takes the last axis for that of the channels on the CPU"),
+    ),
+    "Softmax": (_Limit(_not_last, False, "its Softmax has no single axis but the last"),),
+}
 
 
 def _objects(value: Any) -> Iterator[Config]:
@@ -194,14 +238,15 @@ def _in_argument(layer: str, key: str, value: Any) -> Iterator[Problem]:
 _MOST_TOLD = 5
 
 
-def warn_of_problems(stored: Config, unknown_losses: Sequence[str] = ()) -> None:
+def warn_of_problems(stored: Config, model: Any, unknown_losses: Sequence[str] = ()) -> None:
     """Warns in one sentence of what TensorFlow.js cannot open of a model, or computes otherwise, if there is any.
 
     Args:
         stored: The model's stored form, as it is to be written.
+        model: The model.
         unknown_losses: The losses that it is compiled with and TensorFlow.js lacks.
     """
-    problems = tensorflow_js_problems(stored)
+    problems = tensorflow_js_problems(stored, model)
     told = [f"{layer}: {reason}" for layer, _, reason in sorted(problems, key=lambda problem: problem.opens)]
     told += [f"its loss is {loss}, which it lacks; save without include_optimizer" for loss in unknown_losses]
     if told:
@@ -209,66 +254,3 @@ def warn_of_problems(stored: Config, unknown_losses: Sequence[str] = ()) -> None
         verdict = "opens this model, but it gives other results there" if opens else "cannot open this model"
         listed = "; ".join(told[:_MOST_TOLD]) + (f"; and {len(told) - _MOST_TOLD} more" * (len(told) > _MOST_TOLD))
         warn_caller(f"save: TensorFlow.js {verdict} ({listed})", CompatibilityWarning)
-
-
-# Written otherwise
-
-_POOLING = {"GlobalAveragePooling2D": "AveragePooling2D", "GlobalMaxPooling2D": "MaxPooling2D"}
-
-
-def for_tensorflow_js(stored: Config, model: Any) -> dict[str, Any]:
-    """The model with layers that TensorFlow.js has in place of those that it has not, where they do the same.
-
-    Global pooling that keeps the axes becomes pooling over all of the image, if its size is known.
-
-    Args:
-        stored: The model's stored form here.
-        model: The model.
-    """
-    config = cast("Config", stored["config"])
-    layers = config.get("layers")
-    if isinstance(layers, list) and hasattr(model, "get_layer"):
-        each = cast("list[Config]", layers)
-        named = {layer.name: layer for layer in model.layers}
-        config = {**config, "layers": [for_tensorflow_js(entry, named[entry["config"]["name"]]) for entry in each]}
-    elif stored["class_name"] in _POOLING and config.get("keepdims"):
-        shape = model.input_shape
-        size = list(shape[1:3] if config["data_format"] == "channels_last" else shape[2:4])
-        if None not in size:
-            config = {key: value for key, value in config.items() if key != "keepdims"}
-            config |= {"pool_size": size, "strides": size, "padding": "valid"}
-            return {**stored, "class_name": _POOLING[stored["class_name"]], "config": config}
-    return {**stored, "config": config}
-
-
-def complete_from_weights(stored: Any, shapes: Mapping[str, Sequence[int]]) -> Any:
-    """A stored model with the arguments that TensorFlow.js forgets to write, from the shapes of the weights.
-
-    It leaves out the depth multiplier of separable convolutions.
-
-    Args:
-        stored: The stored form of a model.
-        shapes: The shapes of the weights by name.
-
-    Raises:
-        ModelFileError: It is nested too deeply.
-    """
-    try:
-        return _completed(stored, shapes)
-    except RecursionError:
-        raise ModelFileError("the model is nested too deeply") from None
-
-
-def _completed(stored: Any, shapes: Mapping[str, Sequence[int]]) -> Any:
-    if isinstance(stored, Mapping):
-        fields = {key: _completed(value, shapes) for key, value in cast("Config", stored).items()}
-        config = fields.get("config")
-        if fields.get("class_name") == "SeparableConv2D" and isinstance(config, dict):
-            arguments = cast("dict[str, Any]", config)
-            shape = shapes.get(f"{arguments.get('name')}/depthwise_kernel", ())
-            if arguments.get("depth_multiplier") is None and len(shape) == 4:
-                arguments["depth_multiplier"] = shape[3]
-        return fields
-    if isinstance(stored, (list, tuple)):
-        return [_completed(item, shapes) for item in cast("Sequence[Any]", stored)]
-    return stored

@@ -17,9 +17,10 @@ from typing import Any, cast
 
 from varigrad.callers import warn_caller
 from varigrad.dtypes import Array
-from varigrad.io.compatibility import complete_from_weights, for_tensorflow_js, warn_of_problems
+from varigrad.io.compatibility import warn_of_problems
 from varigrad.io.distinct import with_distinct_layers
 from varigrad.io.encoding import prepare_weights, take_bytes
+from varigrad.io.for_tensorflow_js import complete_from_weights, for_tensorflow_js
 from varigrad.io.formats import ModelArtifacts, StoredWeights, WriteOptions, Written
 from varigrad.io.locations import Folder, Location, ShardReader, UrlConverter, locate
 from varigrad.io.matching import stored_names
@@ -60,7 +61,9 @@ def write_model(path: Path, artifacts: ModelArtifacts, model: Any, options: Writ
         readable = artifacts._replace(topology=for_tensorflow_js(artifacts.topology, model))
         artifacts = with_distinct_layers(readable, model)
         compiled = artifacts.training_config
-        warn_of_problems(readable.topology, [] if compiled is None else losses_unknown_to_tensorflow_js(compiled))
+        warn_of_problems(
+            readable.topology, model, [] if compiled is None else losses_unknown_to_tensorflow_js(compiled)
+        )
     errors: dict[str, float] = {}
     weights = cast("Mapping[str, Array]", artifacts.weights or {})
     groups = {_WEIGHTS: prepare_weights("save", weights.items(), errors, wanted=options.quantize)}

@@ -676,3 +676,10 @@ def masked_words_in_a_graph():
 def arithmetic_of_tensors():
     x = layers.Input([4])
     return keras.Model(x, layers.Dense(3)((2.0 - x) * 0.5 + layers.Dense(4)(x) * x))
+
+
+@model
+def lengths_to_be_found_out():
+    x = layers.Input([6, 2])
+    rows = layers.LayerNormalization()(layers.Reshape([1, -1])(layers.Flatten()(x)))
+    return keras.Model(x, [layers.Flatten()(layers.Flatten()(rows)), layers.Dense(2)(layers.Reshape([-1, 4])(x))])

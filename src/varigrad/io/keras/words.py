@@ -52,7 +52,10 @@ def arguments_of(name: str, config: Stored) -> dict[str, Any]:
             "Keras; make it with half_pixel_centers=True"
         )
     dropped = _DROPPED.get(name, ())
-    return {key: value for key, value in config.items() if key not in dropped}
+    known = {key: value for key, value in config.items() if key not in dropped}
+    if name == "Reshape":  # the length to be found out
+        known["target_shape"] = [-1 if length is None else length for length in config["target_shape"]]
+    return known
 
 
 def exchanged(name: str, config: Stored) -> tuple[str, Stored]:
