@@ -6,7 +6,7 @@ import dis
 import sys
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["Mentions", "is_library", "is_of_library", "mentions"]
 
@@ -79,6 +79,6 @@ def is_of_library(function: FunctionType) -> bool:
     return is_library(module) and getattr(sys.modules.get(module or ""), "__dict__", None) is function.__globals__
 
 
-def is_library(module: str | None) -> bool:
-    """Whether a module is VariGrad's, NumPy's or Python's own: nothing in it changes between two steps."""
-    return module is None or module.partition(".")[0] in _LIBRARIES
+def is_library(module: Any) -> bool:
+    """Whether a module is VariGrad's, NumPy's or Python's own, or none: nothing in it changes between two steps."""
+    return not isinstance(module, str) or module.partition(".")[0] in _LIBRARIES

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from varigrad.changes import COUNT
+from varigrad.jit.contents import contents_of
 from varigrad.jit.paths import Path
 from varigrad.jit.signature import PLAIN
-from varigrad.jit.surroundings import Place, Surroundings, cell_contents, contents_of
+from varigrad.jit.surroundings import Place, Surroundings, cell_contents
 from varigrad.tensor import Tensor
 
 __all__ = ["GONE", "Guards", "changes"]
@@ -106,6 +107,9 @@ def _looked_up(container: str, number: int, place: Place, names: dict[str, Any])
     """How a place of a container is looked up; a key that cannot be written down gets a name by its number."""
     if place.get is cell_contents:
         return f"{container}.cell_contents"
+    if place.get not in (getattr, operator.getitem):
+        names[f"g{number}"] = place.get
+        return f"g{number}({container}, None)"
     if place.get is not operator.getitem and str(place.key).isidentifier():
         return f"{container}.{place.key}"
     key = repr(place.key)

@@ -13,11 +13,14 @@ import functools
 import operator
 import random
 import sys
+import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextvars import ContextVar
 from types import (
     BuiltinFunctionType,
     CellType,
+    CodeType,
     FunctionType,
     MappingProxyType,
     MethodType,
@@ -28,15 +31,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from varigrad.changes import Counted
-from varigrad.dtypes import Array
 from varigrad.jit.codes import is_library, is_of_library, mentions
+from varigrad.jit.contents import attributes_that_hold, contents_of, is_whole, value_in
 from varigrad.jit.errors import JitError
 from varigrad.jit.outside import asked_outside, check_no_clock
 from varigrad.jit.paths import Path, spelled
 from varigrad.jit.signature import PLAIN
 from varigrad.tensor import Tensor
 
-__all__ = ["Place", "Surroundings", "contents_of", "look_around"]
+__all__ = ["Place", "Surroundings", "look_around"]
 
 
 class Place(NamedTuple):
@@ -94,14 +97,17 @@ class Surroundings(NamedTuple):
 
 
 # Values that nothing inside can change, beyond those of `PLAIN`.
-_LEAVES = (*PLAIN, float, Tensor, np.dtype, np.ufunc, np.generic, BuiltinFunctionType, range)
+_LEAVES = (*PLAIN, float, Tensor, np.dtype, np.ufunc, np.generic, BuiltinFunctionType, CodeType, range)
 _SEQUENCES = (list, tuple, deque)
+_REPLACEABLE = (FunctionType, property, staticmethod)  # what a class gives as it was put into it
 _CODE = (FunctionType, MethodType, type, ModuleType, functools.partial)
 _EXPLORED = 4  # objects of a class that are looked into for names, before all are for what stands in them
 _LONG = 64  # items from which on numbers and texts are compared as a whole
 _NUMBERS = frozenset([int, float, bool, str, type(None)])
-# What finds attributes by names that are not written in the code.
-_BY_ANY_NAME = frozenset(["__dict__", "attrgetter", "eval", "exec", "getattr", "hasattr", "setattr", "vars"])
+# What finds attributes by names that are not written in the code, or finds out whether there are any.
+_BY_ANY_NAME = frozenset(
+    ["AttributeError", "__dict__", "attrgetter", "dir", "eval", "exec", "getattr", "hasattr", "setattr", "vars"]
+)
 # What code in a class finds of the class: `super()` looks into it, and annotations, from Python 3.14 on.
 _OF_CLASSES = frozenset(["__class__", "__classdict__"])
 # Methods that only making an object calls, and those that no step calls.
@@ -118,18 +124,6 @@ _UNCALLED = frozenset(
 def cell_contents(cell: CellType, _: Any) -> Any:
     """What a closure's cell holds."""
     return cell.cell_contents
-
-
-def contents_of(value: Any) -> Any:
-    """A copy of the contents of an array, a set or a long list of numbers, to be compared with later."""
-    if isinstance(value, np.ndarray):
-        array = cast("Array", value)
-        return array.shape, array.dtype, array.tobytes()
-    if isinstance(value, (list, deque)):
-        return tuple(cast("Sequence[Any]", value))
-    if isinstance(value, dict):
-        return dict(cast("dict[Any, Any]", value))
-    return set(cast("set[Any]", value)) if isinstance(value, (set, frozenset)) else bytes(value)
 
 
 def _state_of(generator: Any) -> Any:
@@ -271,9 +265,6 @@ class _Walk:
                     self.note(getattr, value, name, path.attribute(name))
         elif isinstance(value, (np.random.Generator, random.Random)):
             self.streams.append((path, functools.partial(_state_of, value), _state_of(value)))
-        elif isinstance(value, (np.ndarray, set, frozenset, bytearray)):
-            contents = cast("Any", value)
-            self.contents.append((contents, contents_of(contents), path))
         elif isinstance(value, _SEQUENCES):
             self._elements(value, range(len(cast("Sequence[Any]", value))), path, counted)
         elif isinstance(value, (dict, MappingProxyType)):
@@ -281,6 +272,10 @@ class _Walk:
         elif isinstance(value, (property, staticmethod, classmethod, functools.cached_property)):
             for part in ("fget", "__func__", "func"):
                 self.follow(getattr(cast("Any", value), part, None), path)
+        elif isinstance(value, (ContextVar, weakref.ref)):
+            self.note(value_in, value, None, path)
+        elif is_whole(value):
+            self.contents.append((value, contents_of(value), path))
         else:
             self._object(value, path, counted)
 
@@ -310,7 +305,10 @@ class _Walk:
         self.names |= mentioned.attributes
         if own:
             return
-        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        self.note(getattr, function, "__code__", path.attribute("__code__"))
+        if function.__defaults__:
+            self.note(getattr, function, "__defaults__", path.attribute("__defaults__"))
+        for default in (function.__kwdefaults__ or {}).values():
             self.follow(default, path)
         self.own_names |= mentioned.attributes
         self.everything |= bool(mentioned.globals & _BY_ANY_NAME or mentioned.attributes & _BY_ANY_NAME)
@@ -327,19 +325,31 @@ class _Walk:
         if (cls, made) in self._classes:
             return
         self._classes.add((cls, made))
+        if type(cls) is not type:
+            self._class(type(cls), path, made=True)
         for base in cls.__mro__:
             module = base.__module__
-            if is_library(module) and not module.startswith("varigrad.layers"):
+            if is_library(module) and not str(module).startswith("varigrad.layers"):
                 continue
             for name, member in list(vars(base).items()):
                 special = name.startswith("__") and name.endswith("__")
                 if special and (name in _UNCALLED or (made and name in _MAKING)):
                     continue
-                if callable(member) or isinstance(member, (property, staticmethod, classmethod)):
+                if callable(member) or hasattr(member, "__get__"):
                     if special or name in self.names:
                         self.follow(member, path.attribute(name))
-                elif name in self.names and not special and not is_library(module) and not hasattr(member, "__get__"):
+                    if (name in self.names or name == "__call__") and not is_library(module):
+                        self._note_method(cls, base, name, member, path.attribute(name))
+                elif name in self.names and not special and not is_library(module):
                     self.note(getattr, cls, name, path.attribute(name))
+
+    def _note_method(self, cls: type, base: type, name: str, member: Any, path: Path) -> None:
+        """Notes the places where another method may come: that where it is, and that where objects find it."""
+        if isinstance(member, classmethod):
+            self.note(operator.getitem, vars(base), name, path)
+        elif isinstance(member, _REPLACEABLE):
+            self.note(getattr, cls, name, path)
+            self.note(getattr, base, name, path)
 
     def _object(self, value: Any, path: Path, counted: bool) -> None:
         cls = cast("Any", type(value))
@@ -356,11 +366,18 @@ class _Walk:
             return
         inside = bool(cls.__module__.startswith("varigrad.")) and (counted or issubclass(cls, Counted))
         counted = bool(inside or issubclass(cls, Counted))
-        self.follow(getattr(value, "__wrapped__", None), path)  # of functools.lru_cache and its like
         attributes: Any = getattr(value, "__dict__", None)
+        self.follow(
+            cast("dict[str, Any]", attributes or {}).get("__wrapped__"), path
+        )  # of functools.lru_cache and its like
         self.looked_into |= {id(value), id(attributes)}
         fixed = _fixed(cls)
+        for name in attributes_that_hold(cls):
+            self.note(getattr, value, name, path.attribute(name))
         if isinstance(attributes, dict):
+            if self.everything and not inside:  # whether there is an attribute may be asked for
+                count = len(cast("Any", attributes))
+                self.containers.append((cast("Any", attributes), count, path.attribute("__dict__"), False))
             names: set[str] = (
                 set(cast("Any", attributes)) if self.everything and not inside else self.names & attributes.keys()
             )
