@@ -4,7 +4,6 @@ import array
 import collections
 import configparser
 import contextvars
-import ctypes
 import types
 import weakref
 
@@ -43,7 +42,6 @@ def parsed():
 HOLDERS = {
     "array.array": (lambda: array.array("f", [2.0]), lambda held: held[0], lambda held: held.__setitem__(0, 3.0)),
     "memoryview": (lambda: memoryview(bytearray(b"\2")), lambda held: held[0], lambda held: held.__setitem__(0, 3)),
-    "ctypes": (lambda: ctypes.c_float(2.0), lambda held: held.value, lambda held: setattr(held, "value", 3.0)),
     "bytearray": (lambda: bytearray(b"\2"), lambda held: held[0], lambda held: held.__setitem__(0, 3)),
     "UserDict": (lambda: collections.UserDict(k=2.0), lambda held: held["k"], lambda held: held.update(k=3.0)),
     "UserList": (lambda: collections.UserList([2.0]), lambda held: held[0], lambda held: held.__setitem__(0, 3.0)),
