@@ -213,7 +213,8 @@ def test_each_group_of_channels_meets_its_group_of_filters_alone(axes, groups):
     expected = np.concatenate([np.moveaxis(correlated(*part), 1, -1) for part in parts], -1)
     y = OPS[axes](x, w, 1, "valid", groups=groups)
     np.testing.assert_allclose(y.numpy(), expected, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(OPS[axes](x[0], w, 1, "valid", groups=groups).numpy(), y[0].numpy(), rtol=1e-6)
+    alone = OPS[axes](x[0], w, 1, "valid", groups=groups)  # sums of terms of about 1, maybe in another order
+    np.testing.assert_allclose(alone.numpy(), y[0].numpy(), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("groups", [2, 4])
