@@ -351,7 +351,10 @@ class CompiledFunction(Generic[P, R]):
         key = flatten(args, kwargs, leaves, [])
         trace = next((t for t in self._record.traces.get(key, ()) if t.guards.hold() and t.knows(leaves)), None)
         if trace is None:
-            raise JitError(f"jit: {self._name} has not been compiled for {describe(key)} yet; call it first")
+            raise JitError(
+                f"jit: {self._name} has not been compiled for {describe(key)} yet; call it first, and give timeline the "
+                "arguments of such a call"
+            )
         with trace.lock:
             _, times = trace.program.timeline(leaves)
         rows = [f"{1e3 * seconds:8.4f}  {node.kernel}    # {node.site}" for node, seconds in times]

@@ -71,5 +71,5 @@ def _compare_arrays(name: str, label: str, ours: Array, right: Array) -> None:
         where = f" at {tuple(int(i) for i in place)}" if place else ""
         raise JitError(
             f"jit: {name} compiled and as written differ in {label}{where}: {ours[place]!r} and {right[place]!r}; "
-            "please report it, with the function"
+            "please report it, with the function, unless these are what rounding leaves of numbers that cancel out"
         )
