@@ -208,6 +208,24 @@ def test_an_object_that_finds_attributes_in_a_dict_of_its_own():
     follows(lambda x: x * settings.scale, lambda: setattr(settings, "scale", 3.0))
 
 
+def test_a_compiled_method_that_asks_for_attributes():
+    class Trainer:
+        def __init__(self):
+            self.scale = 2.0
+
+        @vg.jit
+        def scaled(self, x):
+            if not hasattr(self, "shift"):
+                self.shift = vg.variable([1.0, 1.0])
+            return x * self.scale + self.shift
+
+    trainer = Trainer()
+    assert [trainer.scaled(X).tolist() for _ in range(5)] == [[3, 5]] * 5
+    assert trainer.scaled.compilations == 1
+    trainer.scale = 3.0
+    assert trainer.scaled(X).tolist() == [4, 7]
+
+
 def test_what_stays_is_compiled_once():
     table, reference = Table([2.0, 3.0]), weakref.ref(Kept)
     variable = contextvars.ContextVar("of_a_test", default=1.0)

@@ -364,23 +364,21 @@ class _Walk:
                 if hasattr(value, name) and (not callable(data) or isinstance(data, property)):
                     self.note(getattr, value, name, path.attribute(name))
             return
-        inside = bool(cls.__module__.startswith("varigrad.")) and (counted or issubclass(cls, Counted))
+        own = str(cls.__module__).startswith("varigrad.")
+        inside = own and bool(counted or issubclass(cls, Counted))
         counted = bool(inside or issubclass(cls, Counted))
+        everything = self.everything and not own
         attributes: Any = getattr(value, "__dict__", None)
-        self.follow(
-            cast("dict[str, Any]", attributes or {}).get("__wrapped__"), path
-        )  # of functools.lru_cache and its like
         self.looked_into |= {id(value), id(attributes)}
         fixed = _fixed(cls)
         for name in attributes_that_hold(cls):
             self.note(getattr, value, name, path.attribute(name))
         if isinstance(attributes, dict):
-            if self.everything and not inside:  # whether there is an attribute may be asked for
-                count = len(cast("Any", attributes))
-                self.containers.append((cast("Any", attributes), count, path.attribute("__dict__"), False))
-            names: set[str] = (
-                set(cast("Any", attributes)) if self.everything and not inside else self.names & attributes.keys()
-            )
+            held = cast("dict[str, Any]", attributes)
+            self.follow(held.get("__wrapped__"), path)  # of functools.lru_cache and its like
+            if everything:  # whether there is an attribute may be asked for
+                self.containers.append((held, len(held), path.attribute("__dict__"), False))
+            names: set[str] = set(held) if everything else self.names & held.keys()
             for name in sorted(names.difference(getattr(cls, "moved_on", ()))):
                 if name in fixed:
                     self.follow(attributes[name], path.attribute(name), inside)
