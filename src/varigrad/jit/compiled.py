@@ -352,8 +352,8 @@ class CompiledFunction(Generic[P, R]):
         trace = next((t for t in self._record.traces.get(key, ()) if t.guards.hold() and t.knows(leaves)), None)
         if trace is None:
             raise JitError(
-                f"jit: {self._name} has not been compiled for {describe(key)} yet; call it first, and give timeline the "
-                "arguments of such a call"
+                f"jit: {self._name} has not been compiled for {describe(key)} yet; call it first, and give timeline "
+                "the arguments of such a call"
             )
         with trace.lock:
             _, times = trace.program.timeline(leaves)
