@@ -31,6 +31,20 @@ def test_values_in_chunks_and_compressed_are_read(layout, dtype):
     np.testing.assert_array_equal(File(data).root.dataset("x").read(), values)
 
 
+# HDF5 1.10 to 1.14 write version 4 with libver="latest", others version 3; values in one piece are the same in both.
+@pytest.mark.parametrize(("options", "kind"), [({}, b"\x01"), ({"chunks": (7, 10)}, b"\x02\x03")])
+def test_values_in_one_piece_are_read_of_the_newer_layout_and_chunks_are_refused(options, kind):
+    values = np.arange(70, dtype=np.float32).reshape(7, 10)
+    data = hdf5(lambda file: file.create_dataset("x", data=values, **options))
+    assert data.count(b"\x03" + kind) == 1
+    dataset = File(data.replace(b"\x03" + kind, b"\x04" + kind)).root.dataset("x")
+    if not options:
+        np.testing.assert_array_equal(dataset.read(), values)
+    else:
+        with pytest.raises(ModelFileError, match="layout of chunks of version 4, which is not supported; write it"):
+            dataset.read()
+
+
 def test_a_tree_of_chunks_with_several_levels_is_read():
     values = np.arange(5000, dtype=np.int32)
     data = hdf5(lambda file: file.create_dataset("x", data=values, chunks=(3,)))

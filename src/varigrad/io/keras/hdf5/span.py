@@ -7,7 +7,7 @@ from typing import Any
 
 from varigrad.io.weights import ModelFileError
 
-__all__ = ["UNDEFINED", "Cursor", "Span", "text"]
+__all__ = ["UNDEFINED", "Cursor", "Span", "text", "unsupported"]
 
 # The address of what is nowhere.
 UNDEFINED = 0xFFFFFFFFFFFFFFFF
@@ -91,11 +91,16 @@ class Cursor:
         """
         version = self.integer(1)
         if version not in known:
-            raise ModelFileError(
-                f"the HDF5 file has a {what} of version {version}, which is not supported; "
-                "write it again with Keras, or with h5py and libver='earliest'"
-            )
+            raise unsupported(what, version)
         return version
+
+
+def unsupported(what: str, version: int) -> ModelFileError:
+    """The error of a structure of a version that is not read here."""
+    return ModelFileError(
+        f"the HDF5 file has a {what} of version {version}, which is not supported; "
+        "write it again with Keras, or with h5py and libver='earliest'"
+    )
 
 
 def text(data: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from varigrad.dtypes import Array
 from varigrad.io.keras.hdf5.groups import tree_leaves
-from varigrad.io.keras.hdf5.span import UNDEFINED, Cursor, Span
+from varigrad.io.keras.hdf5.span import UNDEFINED, Cursor, Span, unsupported
 from varigrad.io.weights import ModelFileError
 
 __all__ = ["read_filters", "read_values"]
@@ -46,10 +46,12 @@ def read_values(
     span: Span, layout: Cursor, filters: Sequence[int], shape: tuple[int, ...], stored: np.dtype[Any]
 ) -> Array:
     """The values of a dataset, `stored` in the file's byte order, in memory of their own."""
-    layout.version("data layout", (3,))
+    version = layout.version("data layout", (3, 4))  # they differ for chunks alone
     kind = layout.integer(1)
     size = math.prod(shape) * stored.itemsize
     if kind == _CHUNKED:
+        if version > 3:
+            raise unsupported("data layout of chunks", version)
         rank = layout.integer(1)
         tree = layout.integer(8)
         if rank != len(shape) + 1:
