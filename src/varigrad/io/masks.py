@@ -3,6 +3,9 @@
 Behind `Embedding(mask_zero=True)`, Keras 3 stores `NotEqual(ids, 0)`, and hands it to each layer that takes a `mask`.
 Here, and in Keras 2 and TensorFlow.js, layers find such masks by themselves, from the layers before them. So the masks
 that they find are left out, and the operations that nothing else needs.
+
+Behind an operation, as in `2 * embedding(ids)`, Keras 3 has no mask any more, while the layer that does the same here
+hands it on. Where that would reach a layer that heeds masks, the mask is not made to begin with.
 """
 
 from __future__ import annotations
@@ -13,42 +16,32 @@ from typing import Any, TypeAlias, cast
 
 from varigrad.io.calls import Call, Reference, parse_calls, references_in
 from varigrad.io.operations import is_operation
+from varigrad.io.weights import ModelFileError
 
 __all__ = ["without_found_masks"]
 
 _Stored: TypeAlias = Mapping[str, Any]
 
 # Layers whose results have the masks of their inputs, in Keras 3 as here.
-_PASSING = frozenset(
-    [
-        "Activation",
-        "AlphaDropout",
-        "BatchNormalization",
-        "Dense",
-        "Dropout",
-        "ELU",
-        "GaussianDropout",
-        "GaussianNoise",
-        "GroupNormalization",
-        "Identity",
-        "LayerNormalization",
-        "LeakyReLU",
-        "MultiHeadAttention",
-        "Normalization",
-        "PReLU",
-        "ReLU",
-        "Rescaling",
-        "Softmax",
-        "SpatialDropout1D",
-        "SpatialDropout2D",
-        "SpatialDropout3D",
-        "TimeDistributed",
-        "UnitNormalization",
-    ]
-)
+_PASSING_NAMES = """
+    Activation AlphaDropout BatchNormalization Dense Dropout ELU GaussianDropout GaussianNoise GroupNormalization
+    Identity LayerNormalization LeakyReLU MultiHeadAttention Normalization PReLU ReLU Rescaling Softmax
+    SpatialDropout1D SpatialDropout2D SpatialDropout3D TimeDistributed UnitNormalization
+"""
+# Layers that do otherwise where there is a mask; models inside may hold such.
+_HEEDING_NAMES = """
+    AdditiveAttention Attention BatchNormalization Bidirectional ConvLSTM2D Functional GRU GlobalAveragePooling1D LSTM
+    Model MultiHeadAttention RNN Sequential SimpleRNN Softmax TimeDistributed
+"""
+_PASSING = frozenset(_PASSING_NAMES.split())
+_HEEDING = frozenset(_HEEDING_NAMES.split())
 _RECURRENT = frozenset({"Bidirectional", "ConvLSTM2D", "GRU", "LSTM", "RNN", "SimpleRNN"})
 _SCORING = frozenset({"AdditiveAttention", "Attention"})  # the mask of the queries
 _MERGING = frozenset({"Add", "Average", "Maximum", "Minimum", "Multiply", "Subtract"})
+# Layers that lose masks in Keras 3 but not here; and operations whose layers end masks, or heed them.
+_LOSING = frozenset({"RMSNormalization"})
+_ENDING = frozenset({"Max", "Reshape", "Transpose"})
+_AVERAGING = frozenset({"Mean"})
 # By the name of a mask, the argument that it is of, by place and name.
 _MASKED = {"mask": (0, "inputs"), "query_mask": (0, "query"), "value_mask": (1, "value"), "key_mask": (2, "key")}
 
@@ -61,12 +54,13 @@ def without_found_masks(layers: Sequence[Any], ends: Any) -> list[Any]:
         ends: What is stored of the graph's outputs.
 
     Raises:
-        ModelFileError: A call of a layer is stored in no form that is known.
+        ModelFileError: A call of a layer is stored in no form that is known, or a mask counts in one place and is lost
+            in another.
     """
     entries = [cast("_Stored", each) for each in layers if isinstance(each, Mapping)]
     stored = {str(each.get("name")): each for each in entries}
     operations = {name for name, each in stored.items() if is_operation(each)}
-    if not operations or len(stored) < len(layers):
+    if len(stored) < len(layers):
         return list(layers)
     calls = {name: parse_calls(name, each.get("inbound_nodes", [])) for name, each in stored.items()}
     masks = _Masks(stored, calls)
@@ -79,8 +73,20 @@ def without_found_masks(layers: Sequence[Any], ends: Any) -> list[Any]:
             calls[name] = [_less(*pair) for pair in zip(calls[name], found, strict=True)]
         else:
             kept[name] = each
+    for name in sorted(masks.misleading):
+        kept[name] = _without_mask(name, kept[name], masks)
     needed = _needed([*(stored.keys() - operations), *_names(ends)], calls)
     return [each for name, each in kept.items() if name in needed]
+
+
+def _without_mask(name: str, stored: _Stored, masks: _Masks) -> _Stored:
+    """An embedding that makes no mask."""
+    if name in masks.used or stored.get("class_name") != "Embedding":
+        raise ModelFileError(
+            f"the mask of layer {name!r} is lost in Keras where an operation follows, which layers in its place would "
+            "not do; make the model with layers alone, such as Rescaling and Add"
+        )
+    return {**stored, "config": {**cast("_Stored", stored["config"]), "mask_zero": False}}
 
 
 def _without(node: Any, names: frozenset[str]) -> Any:
@@ -129,6 +135,10 @@ class _Masks:
         self._numbers: dict[Any, int] = {}  # of a mask, by the operation that gives it and what that is called on
         self._operations: dict[Reference, int] = {}
         self._masks: dict[Reference, int | None] = {}
+        self._sources: dict[int, frozenset[str]] = {}  # the layers that make a mask
+        self._leaks: dict[Reference, frozenset[str]] = {}  # layers whose masks arrive here, but not in Keras
+        self.used: set[str] = set()  # layers whose masks layers heed in Keras
+        self.misleading: set[str] = set()  # layers whose masks layers would heed here alone
         for name, number in _in_order(calls):
             result = Reference(name, number, 0)
             call = calls[name][number]
@@ -136,6 +146,25 @@ class _Masks:
                 self._operations[result] = self._operation(self._class_name(name), call)
             else:
                 self._masks[result] = self._mask_of(name, call)
+            self._follow(name, call, result)
+
+    def _follow(self, name: str, call: Call, result: Reference) -> None:
+        """Notes where the masks of a call's inputs go."""
+        class_name, is_layer = self._class_name(name), not is_operation(self._stored[name])
+        others = [value for key, value in call.kwargs.items() if key not in _MASKED]
+        inputs = references_in([*call.args, *others])
+        own = frozenset[str]().union(*(self._sources.get(self._masks.get(x) or 0, ()) for x in inputs))
+        leaks = frozenset[str]().union(*(self._leaks.get(x, ()) for x in inputs))
+        mask = self._masks.get(result)
+        if mask is not None:
+            self._sources.setdefault(mask, own or frozenset({name}))
+        if not is_layer or class_name in _LOSING:
+            leaks |= own
+        if class_name in (_HEEDING if is_layer else _AVERAGING):
+            self.used |= own if is_layer else frozenset()
+            self.misleading |= leaks
+        if self._hands_on(name) if is_layer else class_name not in _ENDING | _AVERAGING:
+            self._leaks[result] = leaks
 
     def found(self, call: Call) -> frozenset[str]:
         """The names of the masks among the arguments of a call that its layer here finds by itself."""
@@ -156,7 +185,7 @@ class _Masks:
         return own is not None and isinstance(mask, Reference) and self._operations.get(mask) == own
 
     def _number(self, operation: str, *arguments: Any) -> int:
-        return self._numbers.setdefault((operation, *arguments), len(self._numbers))
+        return self._numbers.setdefault((operation, *arguments), len(self._numbers) + 1)
 
     def _operation(self, class_name: str, call: Call) -> int:
         given = [*call.args, *call.kwargs.values()]
@@ -194,6 +223,13 @@ class _Masks:
             return self._merged(class_name, fields, cast("list[Any]", first))
         passing = class_name in _PASSING or (class_name in _RECURRENT and _gives_sequences(fields))
         return self._masks.get(first) if passing and isinstance(first, Reference) else None
+
+    def _hands_on(self, name: str) -> bool:
+        """Whether the result of a layer here has the masks of its inputs."""
+        class_name, config = self._class_name(name), self._stored[name].get("config")
+        if class_name in _RECURRENT:
+            return isinstance(config, Mapping) and _gives_sequences(cast("_Stored", config))
+        return class_name in _PASSING | _LOSING | _SCORING | _MERGING | {"Concatenate"}
 
     def _of(self, operation: str, *masks: int) -> int:
         return self._number(operation, *(("operation", mask) for mask in masks))

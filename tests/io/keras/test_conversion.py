@@ -146,3 +146,18 @@ def test_what_tensorflow_js_cannot_do_is_known(name, tmp_path):
     here.save(tmp_path)  # which writes other layers where that helps
     there = vg.load_layers_model(tmp_path)
     assert bool(tensorflow_js_problems(there.to_json(return_string=False), there)) == (name in WITHOUT_TENSORFLOW_JS)
+
+
+def test_what_keras_3_passes_over_in_h5_files_is_told(tmp_path):
+    ours = vg.sequential(layers=[vg.layers.layer_normalization(axis=[1, 2], input_shape=[3, 3])])
+    ours.set_weights([[[1.0, 2.0, 3.0]] * 3, np.zeros([3, 3])])
+    x = np.random.default_rng(0).normal(size=[2, 3, 3]).astype(np.float32)
+    ours.save(tmp_path / "x.keras")
+    theirs = keras.models.load_model(tmp_path / "x.keras", compile=False)
+    assert difference(ours.predict(x), predicted_by_keras(theirs, x)) < 1e-5
+    with pytest.warns(vg.CompatibilityWarning, match="passes over the axes of LayerNormalization"):
+        ours.save(tmp_path / "x.h5")
+    again = vg.load_layers_model(tmp_path / "x.h5")
+    assert again.predict(x).tolist() == ours.predict(x).tolist()
+    with pytest.raises(ValueError, match="Shape mismatch"):
+        keras.models.load_model(tmp_path / "x.h5", compile=False)

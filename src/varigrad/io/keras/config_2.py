@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from varigrad.callers import warn_caller
+from varigrad.errors import CompatibilityWarning
 from varigrad.io.keras.config_3 import entry_of, layer_of, value_in_keras_3
 from varigrad.io.keras.graphs import Tensors, call_numbers, call_of, is_plain, keras_tensors
 from varigrad.io.keras.layout import keras_class
@@ -34,6 +36,9 @@ def to_keras_2(topology: Stored, model: Any) -> dict[str, Any]:
 
     Raises:
         ValueError: Keras has nothing like one of its activations.
+
+    Warns:
+        CompatibilityWarning: Keras 3 reads a part of it as something else.
     """
     return _object(topology, model)
 
@@ -51,6 +56,12 @@ def _object(stored: Stored, model: Any = None) -> dict[str, Any]:
     if name == "Functional":
         return {"class_name": name, "config": _functional(config, model)}
     owner = f"{name} {config.get('name')!r}"
+    if isinstance(config.get("axis"), list) and len(config["axis"]) > 1:
+        warn_caller(
+            f"save: Keras 3 passes over the axes of {owner} when it reads .h5 files, and takes the last alone; save as "
+            ".keras for it",
+            CompatibilityWarning,
+        )
     arguments = {
         key: value_in_keras_3(owner, key, value, model) if key in _INNER else _value(owner, key, value)
         for key, value in arguments_of(name, config).items()
