@@ -26,6 +26,7 @@ from varigrad.layers.core import input as input
 from varigrad.layers.functional import model as model
 from varigrad.layers.loading import load_layers_model as load_layers_model
 from varigrad.layers.model import LayersModel as LayersModel
+from varigrad.layers.recurrent import RNN as RNN
 from varigrad.layers.sequential import Sequential as Sequential
 from varigrad.layers.sequential import sequential as sequential
 from varigrad.layers.symbolic import SymbolicTensor as SymbolicTensor

@@ -28,7 +28,19 @@ NAMES = {
     "constraints": """
         maxNorm minMaxNorm nonNeg unitNorm
     """,
+    "metrics": """
+        MAPE MSE binaryAccuracy binaryCrossentropy categoricalAccuracy categoricalCrossentropy cosineProximity mape
+        meanAbsoluteError meanAbsolutePercentageError meanSquaredError mse precision r2Score recall
+        sparseCategoricalAccuracy
+    """,
+    "callbacks": "earlyStopping",
+    "models": "modelFromJSON",
 }
+# What tf itself has of layers, but for LayerVariable: here, weights are variables like others.
+AT_THE_TOP = """
+    Callback CallbackList CustomCallback EarlyStopping History LayersModel RNN Sequential SymbolicTensor input
+    loadLayersModel model registerCallbackConstructor sequential
+"""
 
 
 @pytest.mark.parametrize("namespace", NAMES)
@@ -36,6 +48,11 @@ def test_every_name_of_tensorflow_js_is_here(namespace):
     names = NAMES[namespace].split()
     here = [name if name[0].isupper() else snake_case(name) for name in names]
     assert [name for name in here if not hasattr(getattr(vg, namespace), name)] == []
+
+
+def test_every_name_at_the_top_is_here():
+    here = [name if name[0].isupper() else snake_case(name) for name in AT_THE_TOP.split()]
+    assert [name for name in here if not hasattr(vg, name)] == []
 
 
 def test_every_layer_is_made_by_a_factory_of_its_name():
