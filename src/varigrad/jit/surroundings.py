@@ -65,10 +65,11 @@ class Place(NamedTuple):
 
 class _Mentioned(NamedTuple):
     """Names of attributes: all that code mentions, and those that the code of others than VariGrad does; and whether
-    attributes are looked up by names that the code does not tell."""
+    this may find out that there is no attribute, or looks attributes up by names that it does not tell."""
 
     names: frozenset[str] = frozenset()
     own_names: frozenset[str] = frozenset()
+    asks: bool = False
     everything: bool = False
 
 
@@ -104,10 +105,6 @@ _CODE = (FunctionType, MethodType, type, ModuleType, functools.partial)
 _EXPLORED = 4  # objects of a class that are looked into for names, before all are for what stands in them
 _LONG = 64  # items from which on numbers and texts are compared as a whole
 _NUMBERS = frozenset([int, float, bool, str, type(None)])
-# What finds attributes by names that are not written in the code, or finds out whether there are any.
-_BY_ANY_NAME = frozenset(
-    ["AttributeError", "__dict__", "attrgetter", "dir", "eval", "exec", "getattr", "hasattr", "setattr", "vars"]
-)
 # What code in a class finds of the class: `super()` looks into it, and annotations, from Python 3.14 on.
 _OF_CLASSES = frozenset(["__class__", "__classdict__"])
 # Methods that only making an object calls, and those that no step calls.
@@ -178,17 +175,19 @@ class _Walk:
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.own_names: set[str] = set()  # those that the code of others than VariGrad mentions
+        self.asks = False  # whether the code may find out that there is no attribute
         self.everything = False  # whether attributes are looked up by names that the code does not tell
         self.start(None)
 
     @property
     def mentioned(self) -> _Mentioned:
         """What the code met so far mentions."""
-        return _Mentioned(frozenset(self.names), frozenset(self.own_names), self.everything)
+        return _Mentioned(frozenset(self.names), frozenset(self.own_names), self.asks, self.everything)
 
     @mentioned.setter
     def mentioned(self, known: _Mentioned) -> None:
-        self.names, self.own_names, self.everything = set(known.names), set(known.own_names), known.everything
+        self.names, self.own_names = set(known.names), set(known.own_names)
+        self.asks, self.everything = known.asks, known.everything
 
     def start(self, most: int | None) -> None:
         """Begins anew, with the names known so far; `most` is how many objects of a class are looked into."""
@@ -311,7 +310,8 @@ class _Walk:
         for default in (function.__kwdefaults__ or {}).values():
             self.follow(default, path)
         self.own_names |= mentioned.attributes
-        self.everything |= bool(mentioned.globals & _BY_ANY_NAME or mentioned.attributes & _BY_ANY_NAME)
+        self.asks |= mentioned.asks
+        self.everything |= mentioned.by_any_name
         self.looked_into.add(id(function.__globals__))
         for chain in mentioned.chains:
             check_no_clock(chain, function)
@@ -376,7 +376,7 @@ class _Walk:
         if isinstance(attributes, dict):
             held = cast("dict[str, Any]", attributes)
             self.follow(held.get("__wrapped__"), path)  # of functools.lru_cache and its like
-            if everything:  # whether there is an attribute may be asked for
+            if (self.asks or everything) and not own:
                 self.containers.append((held, len(held), path.attribute("__dict__"), False))
             names: set[str] = set(held) if everything else self.names & held.keys()
             for name in sorted(names.difference(getattr(cls, "moved_on", ()))):
