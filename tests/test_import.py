@@ -83,11 +83,15 @@ def test_a_name_of_another_library_is_answered_with_what_stands_for_it(namespace
 
 
 def test_what_stands_for_names_of_other_libraries_is_there():
-    for table, owner in ((elsewhere.FUNCTIONS, vg), (elsewhere.TENSORS, vg.Variable)):
+    tables = (
+        *((elsewhere.FUNCTIONS, vg), (elsewhere.TENSORS, vg.Variable)),
+        *((elsewhere.OPTIMIZERS, vg.train.Optimizer), (elsewhere.LAYERS, vg.sequential())),
+    )
+    for table, owner in tables:
         for name, meant in table.items():
             for path in re.findall(r"vg(?:\.\w+)+", meant):
                 assert attrgetter(path.removeprefix("vg."))(vg), path
-            for method in re.findall(r"it is (\w+) here", meant):
+            for method in re.findall(r"it is (\w+)(?:\(\w*\))? here", meant):
                 assert hasattr(owner, method), method
             assert name == name.lower().replace("_", "")
 

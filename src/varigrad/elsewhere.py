@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 
 from varigrad.keywords import snake_case
 
-__all__ = ["FUNCTIONS", "OPTIMIZERS", "TENSORS", "answer"]
+__all__ = ["FUNCTIONS", "LAYERS", "OPTIMIZERS", "TENSORS", "answer"]
 
 _GRADIENTS = "gradients come from vg.grad(f) and vg.variable_grads(f)"
 _MOVING = "tensors are where they are computed with; numpy() gives an array"
 _CROSS_ENTROPY = "it is vg.losses.softmax_cross_entropy(vg.one_hot(labels, classes), logits) here"
+_BINARY = "it is vg.losses.sigmoid_cross_entropy(labels, logits) here"
+_MODE = "whether a call is one of training is its argument training=True"
 _VARIANCE = "it is vg.moments(x, axis).variance here"
 _DEVIATION = "it is vg.moments(x, axis).variance.sqrt() here"
 
@@ -21,6 +23,8 @@ FUNCTIONS = {
     "argsort": "it is vg.topk(x, k).indices here, from the largest on",
     "array": "it is vg.tensor here",
     "asarray": "it is vg.tensor here",
+    "bcewithlogitsloss": _BINARY,
+    "binarycrossentropy": _BINARY,
     "bmm": "it is vg.mat_mul here",
     "cat": "it is vg.concat here",
     "clamp": "it is vg.clip_by_value here",
@@ -33,7 +37,10 @@ FUNCTIONS = {
     "flip": "it is vg.reverse here",
     "fromnumpy": "it is vg.tensor here",
     "gradienttape": _GRADIENTS,
+    "mae": "it is vg.losses.absolute_difference here",
     "mm": "it is vg.mat_mul here",
+    "mse": "it is vg.losses.mean_squared_error here",
+    "mseloss": "it is vg.losses.mean_squared_error here",
     "multiply": "it is vg.mul here",
     "nllloss": _CROSS_ENTROPY,
     "nograd": "nothing is recorded but inside of what vg.grad and vg.variable_grads are given",
@@ -70,7 +77,9 @@ TENSORS = {
     "cuda": _MOVING,
     "detach": "it is vg.stop_gradient(x) here",
     "dim": "it is rank here",
+    "float": "it is to_float here",
     "grad": _GRADIENTS,
+    "long": "it is to_int here",
     "maskedfill": "it is vg.where(mask, value, x) here",
     "permute": "it is transpose here",
     "repeat": "it is tile here",
@@ -81,6 +90,22 @@ TENSORS = {
     "unsqueeze": "it is expand_dims here",
     "var": _VARIANCE,
     "view": "it is reshape here",
+}
+
+# Of layers and models.
+LAYERS = {
+    "eval": _MODE,
+    "forward": "a layer is called: layer(x), and its own call is what computes",
+    "loadstatedict": "it is set_weights(weights) here, or load_weights(path) of a model",
+    "nontrainablevariables": "it is non_trainable_weights here",
+    "parameters": "it is trainable_weights here",
+    "requiresgrad": "it is trainable here",
+    "statedict": "it is get_weights() here, or save_weights(path) of a model",
+    "to": _MOVING,
+    "train": _MODE,
+    "trainablevariables": "it is trainable_weights here",
+    "variables": "it is weights here",
+    "zerograd": "gradients are new each time, from vg.variable_grads(f)",
 }
 
 # Of optimizers.

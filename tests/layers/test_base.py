@@ -406,3 +406,24 @@ def test_the_way_that_is_told_trains_and_keeps_its_weights(tmp_path):
     model.save(tmp_path / "m.keras")
     again = vg.load_layers_model(tmp_path / "m.keras", custom_objects={"Mine": make})
     assert again.predict(x).tolist() == model.predict(x).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("parameters", "trainable_weights"),
+        ("trainable_variables", "trainable_weights"),
+        ("state_dict", r"get_weights\(\)"),
+        ("train", "training=True"),
+        ("getWeights", "'get_weights'"),
+    ],
+)
+def test_an_attribute_of_another_library_is_answered_with_what_stands_for_it(name, here):
+    with pytest.raises(AttributeError, match=f"^'Sequential' object has no attribute '{name}'; .*{here}"):
+        getattr(vg.sequential(), name)
+
+
+def test_a_property_without_a_value_yet_says_so_itself():
+    with pytest.raises(vg.errors.NotYetError, match="has no input 0; it was called 0 times"):
+        vg.layers.dense(units=1).input  # noqa: B018
+    assert not hasattr(vg.layers.dense(units=1), "colour")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, cast
 
 import numpy as np
 
 from varigrad.dtypes import is_floating, numpy_dtype
+from varigrad.elsewhere import LAYERS, answer
 from varigrad.keywords import suggestion
 from varigrad.layers.arguments import Shape, boolean, one_shape, partial_shape
 from varigrad.layers.calling import arguments_of, mask_tensors, with_training_by_position
@@ -146,6 +147,16 @@ class Layer(Called):
         build = cls.__dict__.get("build")
         if build is not None:
             cls.build = Layer._for_callers(build)
+
+    if not TYPE_CHECKING:  # to type checkers such an attribute is none
+
+        def __getattr__(self, name: str) -> Any:
+            # Reached where normal lookup fails, also if a property fails, by an AttributeError of its own.
+            defined = getattr(type(self), name, None)
+            if isinstance(defined, property):
+                return defined.fget(self)
+            hint = "" if name.startswith("_") else answer(name, dir(type(self)), LAYERS)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     # To be overridden
 

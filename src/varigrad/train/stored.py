@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -71,10 +71,12 @@ class StoredOptimizer:
             raise AttributeError(f"{self.class_name}: has no attribute {name!r}{suggestion(name, known)}")
         object.__setattr__(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:
-        # Reached only when normal lookup fails.
-        hint = "" if name.startswith("_") else answer(name, dir(type(self)), OPTIMIZERS)
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+    if not TYPE_CHECKING:  # to type checkers such an attribute is none
+
+        def __getattr__(self, name: str) -> Any:
+            # Reached only when normal lookup fails.
+            hint = "" if name.startswith("_") else answer(name, dir(type(self)), OPTIMIZERS)
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
     def _has_place_for(self, name: str) -> bool:
         """Whether an attribute means anything: those of an optimizer of one's own may have any name."""
