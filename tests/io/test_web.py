@@ -113,6 +113,28 @@ def test_a_converter_works_for_a_model_in_a_folder_too(site, model, tmp_path):
         vg.load_layers_model(tmp_path / "m", weight_url_converter=lambda name: None)
 
 
+def test_a_prefix_goes_before_the_names_of_weights(site, model, tmp_path):
+    (tmp_path / "w").mkdir()
+    for file in (tmp_path / "m").glob("*.bin"):
+        site.files[f"/cdn/{file.name}"] = file.read_bytes()
+        file.rename(tmp_path / "w" / file.name)
+    for path in (site.url + "/m/model.json", tmp_path / "m"):
+        for prefix in (f"{site.url}/cdn/", f"{tmp_path}/w/", (tmp_path / "w").as_uri() + "/"):
+            assert same(vg.load_layers_model(path, weight_path_prefix=prefix), model)
+    with pytest.raises(ValueError, match="not both"):
+        vg.load_layers_model(tmp_path / "m", weight_path_prefix="x/", weight_url_converter=str)
+
+
+@pytest.mark.parametrize("path", ["../w/x.bin", "a/../../x.bin", "/x.bin", "https://elsewhere/x.bin", "%2e%2e/x.bin"])
+def test_weights_outside_of_a_prefix_are_not_opened(site, model, tmp_path, path):
+    document = json.loads((tmp_path / "m" / "model.json").read_text())
+    document["weightsManifest"][0]["paths"] = [path]
+    (tmp_path / "m" / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"leaves the model's folder|are elsewhere"):
+        vg.load_layers_model(tmp_path / "m", weight_path_prefix=f"{site.url}/cdn/")
+    assert site.requests == []
+
+
 def redirect(to):
     def answer(handler):
         handler.send_response(302)

@@ -19,10 +19,12 @@ __all__ = [
     "ShardReader",
     "Shards",
     "UrlConverter",
+    "check_below",
     "check_relative",
     "converted_shards",
     "is_web",
     "locate",
+    "prefixed",
     "resolve_path",
 ]
 
@@ -154,7 +156,7 @@ def converted_shards(converter: UrlConverter, paths: Sequence[str], limit: int |
     files = [Path(_path_of_url(place) if _URL.match(place) else place) for place in places]
     for file in files:
         if not file.is_file():
-            raise ModelFileError(f"weight_url_converter named {str(file)!r}, which is no file")
+            raise ModelFileError(f"weight_url_converter or weight_path_prefix means {str(file)!r}, which is no file")
     return _local_shards(files)
 
 
@@ -197,6 +199,23 @@ def check_relative(path: str) -> None:
         )
     if Path(path).is_absolute() or PureWindowsPath(path).is_absolute():
         raise ModelFileError(f"the path {path!r:.200} leaves the model's folder")
+
+
+def check_below(path: str) -> None:
+    """Raises an error for a name in a manifest that is none of a file below the JSON file's folder, on any server."""
+    check_relative(path)
+    if ".." in path.replace("\\", "/").replace("%2e", ".").replace("%2E", ".").split("/"):
+        raise ModelFileError(f"the path {path!r:.200} leaves the model's folder")
+
+
+def prefixed(prefix: str) -> UrlConverter:
+    """A function that puts a prefix before the names in a manifest, of files below it."""
+
+    def convert(path: str) -> str:
+        check_below(path)
+        return prefix + path
+
+    return convert
 
 
 class ShardReader:

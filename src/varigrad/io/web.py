@@ -10,7 +10,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, cast
 from urllib.parse import quote
 
-from varigrad.io.locations import OpenFile, Shards, UrlConverter, check_relative, converted_shards
+from varigrad.io.locations import OpenFile, Shards, UrlConverter, check_below, converted_shards
 from varigrad.io.weights import ModelFileError
 
 __all__ = ["Website", "download", "download_all"]
@@ -49,9 +49,7 @@ class Website:
         address, mark, query = self.name.partition("?")
         folder = address.rpartition("/")[0]
         for path in paths:
-            check_relative(path)
-            if ".." in path.replace("\\", "/").replace("%2e", ".").replace("%2E", ".").split("/"):
-                raise ModelFileError(f"the path {path!r:.200} leaves the model's folder")
+            check_below(path)
         return download_all([f"{folder}/{path}{mark}{query}" for path in paths], limit, self._timeout)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from varigrad.io import model_json
 from varigrad.io.formats import MODELS, ModelArtifacts, format_of, is_for_weights
-from varigrad.io.locations import UrlConverter, is_web, resolve_path
+from varigrad.io.locations import UrlConverter, is_web, prefixed, resolve_path
 from varigrad.io.topology import normalize_topology
 from varigrad.io.weights import ModelFileError
 from varigrad.keywords import takes_options
@@ -30,6 +30,7 @@ def load_layers_model(
     strict: bool = True,
     custom_objects: Mapping[str, Any] | None = None,
     weight_url_converter: UrlConverter | None = None,
+    weight_path_prefix: str | None = None,
     timeout: float = 60.0,
 ) -> LayersModel:
     """The model in a file: of TensorFlow.js, of its converter, or in any format that `model.save` writes, by suffix.
@@ -48,6 +49,8 @@ def load_layers_model(
             Lambda layer, by that layer's name.
         weight_url_converter: A function from the name of a file of weights, as `model.json` has it, to the URL or path
             where it is. By default it is beside `model.json`, and asked for with the query of `model.json`'s URL.
+        weight_path_prefix: What to put before the names of the files of weights, in place of that: a folder or URL,
+            with the slash at its end.
         timeout: How many seconds a web server may stay silent.
 
     Raises:
@@ -64,6 +67,10 @@ def load_layers_model(
     >>> copy.predict(x).tolist() == model.predict(x).tolist()
     True
     """
+    if weight_path_prefix is not None:
+        if weight_url_converter is not None:
+            raise ValueError("load_layers_model: takes weight_url_converter or weight_path_prefix, not both")
+        weight_url_converter = prefixed(weight_path_prefix)
     artifacts = _read(path, weight_url_converter, timeout)
     objects = dict(custom_objects or {})
     model, deferred = _build(artifacts.topology, objects)
