@@ -10,6 +10,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -58,11 +59,13 @@ def opened_in_chromium(folder):
             "--remote-debugging-port=0",
             f"--user-data-dir={profile}",
         ]
-        browser = subprocess.Popen([CHROMIUM, *options, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        browser = subprocess.Popen(
+            [CHROMIUM, *options, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         try:
             assert server.posted.wait(90), "the page did not answer"
         finally:
-            browser.kill()
+            os.killpg(browser.pid, signal.SIGKILL)  # what is started is a script that starts the browser
             browser.wait()
             server.shutdown()
             server.server_close()
