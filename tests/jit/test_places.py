@@ -228,6 +228,25 @@ def test_a_compiled_method_that_asks_for_attributes():
     assert trainer.scaled(X).tolist() == [4, 7]
 
 
+def test_a_name_that_stands_for_nothing_yet_is_pythons_error():
+    f = vg.jit(lambda x: later(x))
+    with pytest.raises(NameError, match="later"):
+        f(X)
+
+    def later(x):
+        return x * 3
+
+    assert [f(X).tolist(), f(X).tolist()] == [[3, 6], [3, 6]]
+
+
+def test_methods_that_a_library_wraps_are_not_the_users_code():
+    model = vg.sequential([vg.layers.dense(units=2, input_shape=[2])])
+    f = vg.jit(lambda x: model(x))
+    f(X.expand_dims(0))
+    (trace,) = next(iter(f._record.traces.values()))
+    assert {str(place.path) for place in trace.guards.places if not place.counted} == {"the function.__code__", "model"}
+
+
 def test_what_stays_is_compiled_once():
     table, reference = Table([2.0, 3.0]), weakref.ref(Kept)
     variable = contextvars.ContextVar("of_a_test", default=1.0)

@@ -105,12 +105,13 @@ def _asked_for(instructions: Sequence[dis.Instruction]) -> str | None:
 
 
 def is_of_library(function: FunctionType) -> bool:
-    """Whether a function is VariGrad's, NumPy's or Python's own.
+    """Whether a function's code is VariGrad's, NumPy's or Python's own.
 
-    What a doctest or `exec` defines may have the name of such a module, but not its globals.
+    What wraps a function of the user's has the name of its module, but not its globals; what a doctest or `exec`
+    defines may have globals with the name of a library's module, but not those of the module.
     """
-    module = function.__module__
-    return is_library(module) and getattr(sys.modules.get(module or ""), "__dict__", None) is function.__globals__
+    module = function.__globals__.get("__name__")
+    return is_library(module) and getattr(sys.modules.get(str(module)), "__dict__", None) is function.__globals__
 
 
 def is_library(module: Any) -> bool:

@@ -79,7 +79,10 @@ def _value_of(chain: tuple[str, ...], function: FunctionType) -> Any:
     first, *rest = chain
     if first in function.__code__.co_freevars:
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(first)]
-        value = getattr(cell, "cell_contents", None)
+        try:
+            value = cell.cell_contents
+        except ValueError:  # nothing stands there yet
+            return None
     else:
         value = function.__globals__.get(first, getattr(builtins, first, None))
     for name in rest:

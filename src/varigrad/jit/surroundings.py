@@ -293,12 +293,12 @@ class _Walk:
                 self.note(operator.getitem, container, key, path.item(key), counted=counted, inside=counted)
 
     def _function(self, function: FunctionType, path: Path) -> None:
+        own = is_of_library(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if name not in _OF_CLASSES:
-                self.note(cell_contents, cell, None, Path(name))
+                self.note(cell_contents, cell, None, Path(name), counted=own)  # of a library's: it stays
         # The layers' code decides which of their attributes count; VariGrad's other code looks at tensors only.
-        own = is_of_library(function)
-        if own and not (function.__module__ or "").startswith("varigrad.layers"):
+        if own and not function.__globals__["__name__"].startswith("varigrad.layers"):
             return
         mentioned = mentions(function.__code__)
         self.names |= mentioned.attributes
