@@ -15,6 +15,11 @@ def make(**options):
     return layer
 
 
+def assert_same_sums(found, expected):
+    """Products of other numbers of rows may be added in another order: they differ by so much of terms of about 1."""
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_the_three_ways_to_call_it_are_one():
     layer = make()
     x, v = vg.tensor(X), vg.tensor(X[:, :2])
@@ -27,7 +32,7 @@ def test_a_causal_query_does_not_see_what_comes_after():
     layer = make()
     y = layer(X, X, use_causal_mask=True).numpy()
     grown = layer(X[:, :2], X[:, :2], use_causal_mask=True).numpy()
-    np.testing.assert_allclose(y[:, :2], grown, rtol=1e-5)
+    assert_same_sums(y[:, :2], grown)
 
 
 def test_masked_values_weigh_nothing_and_get_no_gradient():
@@ -37,7 +42,7 @@ def test_masked_values_weigh_nothing_and_get_no_gradient():
     y, scores = layer(x, x, mask=[None, mask], return_attention_scores=True)
     assert (scores.numpy()[0, :, :, 2] == 0).all()
     np.testing.assert_allclose(scores.numpy().sum(-1), 1, rtol=1e-6)
-    np.testing.assert_allclose(y.numpy()[:1], layer(X[:1], X[:1, :2]).numpy(), rtol=1e-5)
+    assert_same_sums(y.numpy()[:1], layer(X[:1], X[:1, :2]).numpy())
     value = vg.variable(X)
     _, grads = vg.variable_grads(lambda: layer(X, value, mask=[None, mask]).sum())
     assert (grads[value.name].numpy()[0, 2] == 0).all()
@@ -57,7 +62,7 @@ def test_models_hand_masks_to_it_and_on():
     attended = vg.layers.multi_head_attention(num_heads=1, key_dim=2)(masked, masked)
     model = vg.model(inputs=x, outputs=vg.layers.lstm(units=2)(attended))
     padded = np.concatenate([X, np.zeros([2, 4, 4], np.float32)], 1)
-    np.testing.assert_allclose(model.predict(padded).numpy(), model.predict(X).numpy(), rtol=1e-5)
+    assert_same_sums(model.predict(padded).numpy(), model.predict(X).numpy())
 
 
 @pytest.mark.filterwarnings("ignore::varigrad.CompatibilityWarning")
