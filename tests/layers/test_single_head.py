@@ -15,7 +15,8 @@ def test_masked_values_are_as_if_they_were_not_there(kind):
     layer = getattr(vg.layers, kind)()
     q, v = vg.tensor(Q), vg.tensor(V)
     y = layer([q, v], mask=[None, vg.tensor([[True, True, True, False, False]])])
-    np.testing.assert_allclose(y.numpy(), layer([q, vg.tensor(V[:, :3])]).numpy(), rtol=1e-5)
+    alone = layer([q, vg.tensor(V[:, :3])])  # fewer rows: the terms of its sums, of about 1, maybe in another order
+    np.testing.assert_allclose(y.numpy(), alone.numpy(), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
