@@ -36,10 +36,13 @@ def value_in(holder: Any, _: Any) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is compared as a whole."""
+    """Whether a value is compared as a whole; nothing of VariGrad's is, such as symbolic tensors, which have no values."""
+    cls: Any = cast("Any", type(value))
     if isinstance(value, (np.ndarray, set, frozenset)):
         return True
-    return hasattr(cast("Any", type(value)), "__array__") or _bytes_of(value) is not None
+    if str(cls.__module__).startswith("varigrad."):
+        return False
+    return hasattr(cls, "__array__") or _bytes_of(value) is not None
 
 
 def contents_of(value: Any) -> Any:
