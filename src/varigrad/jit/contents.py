@@ -36,7 +36,7 @@ def value_in(holder: Any, _: Any) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is compared as a whole; nothing of VariGrad's is, such as symbolic tensors, which have no values."""
+    """Whether a value is compared as a whole: nothing of VariGrad's, where symbolic tensors turn into no array."""
     cls: Any = cast("Any", type(value))
     if isinstance(value, (np.ndarray, set, frozenset)):
         return True
