@@ -21,7 +21,7 @@ from workers import CONTENDERS, HERE, OURS, PEERS, Failed, Times, Worker, versio
 
 README = HERE.parent / "README.md"
 WARM_UP_STEPS = 20  # whose losses are compared
-PAUSE = 0.02  # seconds between turns, for threads of the one before to fall asleep
+PAUSE = 0.12  # seconds between turns, for threads of the one before to fall asleep: OpenBLAS's take 0.1
 MARKS = ("<!-- benchmarks: begin -->", "<!-- benchmarks: end -->")
 
 
