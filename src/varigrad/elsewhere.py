@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Literal
 
 from varigrad.keywords import snake_case
 
-__all__ = ["FUNCTIONS", "LAYERS", "OPTIMIZERS", "TENSORS", "answer"]
+__all__ = ["FUNCTIONS", "answer", "answer_for"]
 
 _GRADIENTS = "gradients come from vg.grad(f) and vg.variable_grads(f)"
 _MOVING = "tensors are where they are computed with; numpy() gives an array"
@@ -135,6 +137,15 @@ def answer(name: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str
     if alike:
         return f"; it is {min(alike, key=lambda each: _distance(name, each))!r} here"
     return f"; {elsewhere[spelling]}" if spelling in elsewhere else ""
+
+
+_OBJECTS = {"layer": LAYERS, "optimizer": OPTIMIZERS, "tensor": TENSORS}
+
+
+@lru_cache(maxsize=1024)  # who asks by `hasattr` asks again
+def answer_for(cls: type, name: str, kind: Literal["layer", "optimizer", "tensor"]) -> str:
+    """The same for an attribute that objects of a class of this kind have not."""
+    return "" if name.startswith("_") else answer(name, dir(cls), _OBJECTS[kind])
 
 
 def _spelling(name: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from varigrad.callers import call_site
 from varigrad.changes import count_change
 from varigrad.dtypes import Array, DType, dtype_name
-from varigrad.elsewhere import TENSORS, answer
+from varigrad.elsewhere import answer_for
 from varigrad.errors import DisposedError
 from varigrad.observe import OBSERVERS
 from varigrad.printing import format_shape, tensor_text
@@ -262,8 +262,7 @@ class Tensor(TensorMethods):
                 "keep it with vg.keep, or return it from the tidy that made it"
             )
         hint = _HINTS_OF_WEIGHTS.get(name, "") if isinstance(self, Variable) else ""
-        if not hint and not name.startswith("_"):
-            hint = answer(name, dir(type(self)), TENSORS)
+        hint = hint or answer_for(type(self), name, "tensor")
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, cast
 import numpy as np
 
 from varigrad.dtypes import is_floating, numpy_dtype
-from varigrad.elsewhere import LAYERS, answer
+from varigrad.elsewhere import answer_for
 from varigrad.keywords import suggestion
 from varigrad.layers.arguments import Shape, boolean, one_shape, partial_shape
 from varigrad.layers.calling import arguments_of, mask_tensors, with_training_by_position
@@ -155,7 +155,7 @@ class Layer(Called):
             defined = getattr(type(self), name, None)
             if isinstance(defined, property):
                 return defined.fget(self)
-            hint = "" if name.startswith("_") else answer(name, dir(type(self)), LAYERS)
+            hint = answer_for(type(self), name, "layer")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     # To be overridden

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 
 from varigrad.dtypes import Array
-from varigrad.elsewhere import OPTIMIZERS, answer
+from varigrad.elsewhere import answer_for
 from varigrad.engine import make_tensor
 from varigrad.errors import DisposedError
 from varigrad.keywords import arguments_by_name, snake_case, suggestion, takes_options
@@ -75,7 +75,7 @@ class StoredOptimizer:
 
         def __getattr__(self, name: str) -> Any:
             # Reached only when normal lookup fails.
-            hint = "" if name.startswith("_") else answer(name, dir(type(self)), OPTIMIZERS)
+            hint = answer_for(type(self), name, "optimizer")
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
     def _has_place_for(self, name: str) -> bool:
