@@ -42,7 +42,7 @@ def is_whole(value: Any) -> bool:
         return True
     if str(cls.__module__).startswith("varigrad."):
         return False
-    return hasattr(cls, "__array__") or _bytes_of(value) is not None
+    return hasattr(cls, "__array__") or _memory_of(value) is not None
 
 
 def contents_of(value: Any) -> Any:
@@ -56,14 +56,14 @@ def contents_of(value: Any) -> Any:
         return dict(cast("dict[Any, Any]", value))
     if isinstance(value, (set, frozenset)):
         return set(cast("set[Any]", value))
-    held = _bytes_of(value)
-    return _array_in(value) if held is None else held
+    memory = _memory_of(value)
+    return _array_in(value) if memory is None else memory.tobytes()
 
 
-def _bytes_of(value: Any) -> bytes | None:
-    """The bytes in a buffer, such as a `bytearray` or an `array.array`; None of anything else."""
+def _memory_of(value: Any) -> memoryview | None:
+    """The memory of a buffer, such as a `bytearray` or an `array.array`; None of anything else."""
     try:
-        return memoryview(value).tobytes()
+        return memoryview(value)
     except (TypeError, ValueError, NotImplementedError):
         return None
 
